@@ -1,0 +1,1 @@
+"""What the tests of a site can import: `factories` (needs factory-boy) and `agents`, the contract of an agent."""

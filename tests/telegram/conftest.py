@@ -1,0 +1,72 @@
+"""The real sandbox over HTTP, and the surface that speaks to it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from crossmemory.models import SurfaceLink
+from crossmemory.surfaces import surfaces
+from crossmemory.surfaces.telegram import TelegramSurface
+from tests.sandbox.conftest import Doors
+from tests.sandbox.live import LiveServer
+
+TOKEN = "7000000001:sandbox-bot-token-for-the-demo-site"
+BOT = TOKEN.partition(":")[0]
+ANA = 5001
+
+
+@pytest.fixture(autouse=True)
+def _as_in_the_bots_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`run_telegram_bot` sets it."""
+    monkeypatch.setenv("PTB_TIMEDELTA", "true")
+
+
+@pytest.fixture
+def server(transactional_db: None, settings: Any) -> Iterator[LiveServer]:
+    settings.SANDBOX = True
+    settings.ROOT_URLCONF = "tests.sandbox.urls"
+    live = LiveServer()
+    yield live
+    live.stop()
+
+
+@pytest.fixture
+async def doors(server: LiveServer) -> AsyncIterator[Doors]:
+    async with httpx.AsyncClient(base_url=server.base, timeout=10) as client:
+        yield Doors(client)
+
+
+@pytest.fixture
+async def surface(server: LiveServer, settings: Any) -> AsyncIterator[TelegramSurface]:
+    """The site's Telegram surface, which the app finds under its alias."""
+    options = {"token": TOKEN, "api_url": server.base, "label": "Telegram"}
+    settings.CROSSMEMORY = {
+        **settings.CROSSMEMORY,
+        "SURFACES": {
+            "web": {"BACKEND": "crossmemory.surfaces.web.WebSurface"},
+            "telegram": {"BACKEND": "crossmemory.surfaces.telegram.TelegramSurface", "OPTIONS": options},
+        },
+    }
+    made = surfaces["telegram"]
+    assert isinstance(made, TelegramSurface)
+    yield made
+    await made.close()
+
+
+def link(user: Any, external_id: int = ANA) -> SurfaceLink:
+    """Connect an outside account, without the notice that says so."""
+    return SurfaceLink.objects.create(
+        user=user, surface="telegram", account=BOT, external_id=str(external_id), chat=str(external_id),
+        name="Ana", status="active",
+    )  # fmt: skip
+
+
+async def eventually(ask: Callable[[], Awaitable[Any]], seconds: float = 20) -> Any:
+    """Ask until the answer is true; the last answer after `seconds`."""
+    until = asyncio.get_running_loop().time() + seconds
+    while not (answer := await ask()) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
+        await asyncio.sleep(0.05)
+    return answer

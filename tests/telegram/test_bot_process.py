@@ -1,0 +1,295 @@
+"""The real bot command as a process, the real sandbox over HTTP."""
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.db import connection
+
+from crossmemory import db, linking
+from crossmemory.models import Delivery, Message, Poller, Run
+from tests.sandbox.conftest import Doors
+from tests.sandbox.live import LiveServer
+from tests.telegram.conftest import ANA, eventually, link
+
+pytestmark = pytest.mark.processes
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class BotProcess:
+    """`manage.py run_telegram_bot`, started and ended by a test."""
+
+    def __init__(self, server: LiveServer, log: Path) -> None:
+        self.log = log
+        self.env = {
+            **os.environ,
+            "DJANGO_SETTINGS_MODULE": "tests.telegram.process_settings",
+            "TEST_DATABASE": str(connection.settings_dict["NAME"]),
+            "TELEGRAM_API_URL": server.base,
+        }
+        self.env.pop("PTB_TIMEDELTA", None)  # the command's own business
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self, *arguments: str, **env: str) -> None:
+        command = [sys.executable, "manage.py", "run_telegram_bot", *arguments]
+        with self.log.open("ab") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, env={**self.env, **env}, stdout=log, stderr=log)
+
+    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "manage.py", *arguments]
+        return subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=60)
+
+    def signal(self, number: int) -> None:
+        assert self.process is not None
+        self.process.send_signal(number)
+
+    async def ended(self, seconds: float = 20) -> int:
+        assert self.process is not None
+        return await asyncio.to_thread(self.process.wait, seconds)
+
+    async def kill(self) -> None:
+        self.signal(signal.SIGKILL)
+        await self.ended()
+
+    def words(self) -> str:
+        return self.log.read_text()
+
+
+@pytest.fixture
+def bot(server: LiveServer, tmp_path: Path) -> Iterator[BotProcess]:
+    made = BotProcess(server, tmp_path / "bot.log")
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()
+    print(made.words())
+
+
+@pytest.fixture
+async def ana(user: Any, server: LiveServer) -> Any:
+    await db.run(link, user)
+    return user
+
+
+async def arrived(doors: Doors, count: int = 1) -> list[str]:
+    async def enough() -> bool:
+        return len(await doors.texts(ANA)) >= count
+
+    await eventually(enough, 30)
+    return await doors.texts(ANA)
+
+
+async def settled(doors: Doors) -> list[str]:
+    """What arrived, once nothing more is under way."""
+
+    async def idle() -> bool:
+        open_runs = Run.objects.filter(status__in=["queued", "running"])
+        waiting = Delivery.objects.filter(status__in=["pending", "sending"])
+        return not await db.run(open_runs.exists) and not await db.run(waiting.exists)
+
+    await arrived(doors)
+    await eventually(idle, 45)
+    await asyncio.sleep(0.5)
+    return await doors.texts(ANA)
+
+
+async def test_what_is_said_is_answered(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start()
+    await doors.say("My cat is called Miso.")
+    assert len(await arrived(doors)) == 1
+    await doors.say("What is my cat called?")
+    assert "Miso" in (await arrived(doors, 2))[1]
+    bot.signal(signal.SIGTERM)
+    assert await bot.ended() == 0
+    assert "7000000001:" not in bot.words()
+
+
+async def test_a_command_asks_with_buttons_and_an_edit_may_be_answered_again(
+    bot: BotProcess, doors: Doors, ana: Any
+) -> None:
+    bot.start()
+    said = await doors.say("My dog is called Rex.")
+    await arrived(doors)
+    await doors.say("/forget rex")
+    asks = (await arrived(doors, 2))[1]
+    assert "Shall I delete" in asks
+    await doors.post("edit", {"user_id": ANA, "message_id": said["message_id"], "text": "My cat is called Miso."})
+    assert "/again" in (await arrived(doors, 3))[2]
+    for beginning, label in [("Shall I delete", "No"), ("You have changed", "Answer again")]:
+        sent = (await doors.get("outbox", chat_id=ANA))["messages"]
+        (message,) = [each for each in sent if each["text"].startswith(beginning)]
+        (data,) = [
+            button["callback_data"]
+            for row in message["reply_markup"]["inline_keyboard"]
+            for button in row
+            if button["text"] == label
+        ]
+        await doors.post("press", {"user_id": ANA, "message_id": message["message_id"], "data": data})
+    assert "Nothing was changed." in (await arrived(doors, 5))[3:]
+    assert await db.run(Message.objects.filter(role="assistant").count) == 2
+    question = next(m for m in (await doors.get("outbox", chat_id=ANA))["messages"] if m["text"] == asks)
+    assert not question.get("reply_markup")
+
+
+async def test_a_stranger_links_and_is_known(bot: BotProcess, doors: Doors, user: Any) -> None:
+    bot.start()
+    code, _ = await db.run(linking.create_code, user, "telegram", "both")
+    await doors.say(f"/start {code}")
+    assert "confirm" in (await arrived(doors))[0]
+    (pending,) = await db.run(linking.accounts, user)
+    await db.run(linking.confirm, user, pending.uid)
+    assert "Connected" in (await arrived(doors, 2))[1]
+    await doors.say("hello")
+    assert len(await arrived(doors, 3)) == 3
+
+
+async def test_the_same_update_five_times_is_answered_once(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start()
+    await doors.say("only once please", times=5)
+    assert len(await settled(doors)) == 1
+    assert await db.run(Message.objects.filter(role="user").count) == 1
+
+
+async def test_killed_between_fetch_and_reply_it_answers_once_after_the_restart(
+    bot: BotProcess, doors: Doors, ana: Any
+) -> None:
+    bot.start(TEST_PACE="0.5")
+    await doors.say("What do you remember about me?")
+
+    async def running() -> bool:
+        return await db.run(Run.objects.filter(status="running").exists)
+
+    assert await eventually(running)
+    assert await doors.texts(ANA) == []
+    await bot.kill()
+    bot.start()
+    assert len(await settled(doors)) == 1
+    assert await db.run(Message.objects.filter(role="user").count) == 1
+
+
+async def test_killed_over_and_over_it_loses_and_doubles_nothing(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    texts = [f"question {number}" for number in range(4)]
+    for number, text in enumerate(texts):
+        bot.start(TEST_PACE="0.02")
+        await doors.say(text)
+        await asyncio.sleep(0.9 + 0.25 * number)
+        await bot.kill()
+    bot.start()
+    await settled(doors)
+    said = await db.run(list, Message.objects.filter(role="user").order_by("pk").values_list("text", flat=True))
+    assert said == texts
+    lost = await db.run(list, Delivery.objects.exclude(status__in=["sent", "unknown"]).values_list("status", flat=True))
+    assert lost == []
+    labelled = [text for text in await doors.texts(ANA) if "received this already" in text]
+    assert len(await doors.texts(ANA)) - len(labelled) <= len(texts)
+
+
+async def test_a_second_process_waits_and_sigterm_hands_over(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    other = BotProcess.__new__(BotProcess)
+    other.log, other.env, other.process = bot.log, bot.env, None
+    bot.start()
+    await doors.say("one")
+    await arrived(doors)
+    other.start()
+    await asyncio.sleep(2)
+    bot.signal(signal.SIGTERM)
+    assert await bot.ended() == 0
+    await doors.say("two")
+    try:
+        assert len(await arrived(doors, 2)) == 2
+        assert len(await settled(doors)) == 2
+    finally:
+        other.signal(signal.SIGTERM)
+        assert await other.ended() == 0
+
+
+async def test_typing_is_shown_while_an_answer_is_written(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start(TEST_PACE="0.3")
+    await doors.say("What do you remember about me?")
+
+    async def typing() -> bool:
+        return (await doors.get("chat", chat_id=ANA))["action"] == "typing"
+
+    assert await eventually(typing)
+
+
+async def test_sigterm_lets_the_answer_under_way_finish(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start(TEST_PACE="0.1")
+    await doors.say("What do you remember about me?")
+
+    async def running() -> bool:
+        return await db.run(Run.objects.filter(status="running").exists)
+
+    assert await eventually(running)
+    bot.signal(signal.SIGTERM)
+    assert await bot.ended() == 0
+    assert len(await doors.texts(ANA)) == 1
+    assert (await db.run(Poller.objects.get)).state == "stopped"
+
+
+async def test_a_second_signal_ends_it_at_once(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start("--grace", "30", TEST_PACE="3")
+    await doors.say("What do you remember about me?")
+
+    async def running() -> bool:
+        return await db.run(Run.objects.filter(status="running").exists)
+
+    assert await eventually(running)
+    bot.signal(signal.SIGTERM)
+    await asyncio.sleep(0.5)
+    bot.signal(signal.SIGTERM)
+    assert await bot.ended(2) == 128 + signal.SIGTERM
+
+
+async def test_an_answer_that_was_accepted_without_a_word_goes_once_more_labelled(
+    bot: BotProcess, doors: Doors, ana: Any
+) -> None:
+    await doors.post("fault", {"method": "sendMessage", "drop": "after"})
+    bot.start()
+    await doors.say("hello")
+    first, second = await settled(doors)
+    assert second == f"(You may have received this already.)\n\n{first}"
+
+
+async def test_without_a_runner_answers_are_left_to_others(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    bot.start("--no-runner")
+    await doors.say("hello")
+
+    async def queued() -> bool:
+        return await db.run(Run.objects.filter(status="queued").exists)
+
+    assert await eventually(queued)
+    await asyncio.sleep(3)
+    assert await queued()
+
+
+async def test_the_library_has_nothing_to_warn_about(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    await doors.post("fault", {"method": "sendMessage", "status": 429, "retry_after": 1})
+    await doors.say("hello")
+    bot.start(PYTHONWARNINGS="default")
+    assert len(await arrived(doors)) == 1
+    assert "PTBDeprecationWarning" not in bot.words()
+
+
+async def test_health_and_exit_codes(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    assert bot.manage("crossmemory_health").returncode == 1
+    bot.start()
+    await doors.say("hello")
+    await arrived(doors)
+    healthy = bot.manage("crossmemory_health", "--json")
+    assert healthy.returncode == 0, healthy.stdout
+    (telegram,) = json.loads(healthy.stdout)["surfaces"]
+    assert (telegram["state"], telegram["dead"], telegram["failed"]) == ("ok", 0, 0)
+    bot.env["TELEGRAM_BOT_TOKEN"] = "no token"
+    assert bot.manage("crossmemory_health").returncode == 2
+    refused = bot.manage("run_telegram_bot")
+    assert refused.returncode == 2
+    assert "BotFather" in refused.stderr
