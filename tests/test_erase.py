@@ -113,6 +113,6 @@ def test_every_table_with_a_persons_rows_is_known_to_erasing() -> None:
     """A new model must be thought of: this list is the inventory that `erase` covers."""
     known = {
         "Conversation", "Message", "MessageChunk", "MessageRevision", "Event", "Run", "SurfaceLink", "LinkCode",
-        "InboundUpdate", "Delivery", "Preference", "Poller", "ToolCall", "Attachment",
+        "InboundUpdate", "Delivery", "Preference", "Poller", "ToolCall", "Attachment", "DailyUse", "Pause",
     }  # fmt: skip
     assert {model.__name__ for model in apps.get_app_config("crossmemory").get_models()} == known

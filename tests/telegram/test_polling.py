@@ -70,7 +70,7 @@ async def test_nothing_is_confirmed_that_was_not_committed(
 ) -> None:
     from django.db import OperationalError
 
-    def full(*args: Any) -> None:
+    def full(*args: Any, **kwargs: Any) -> None:
         raise OperationalError("disk full")
 
     await doors.say("keep me")
