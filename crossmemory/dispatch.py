@@ -82,6 +82,8 @@ class Sender:
     async def _begin(self) -> None:
         account = self.surface.account
         await db.run(cards.close, self.alias, account)
+        if self.surface.has_buttons:
+            await db.run(cards.show_elsewhere, self.alias, account)
         for row in await db.run(outbox.claim_lost, self.alias, account, self.worker):
             await db.run(outbox.unknown, row, "The process that sent it ended before it knew.")
         free = _AT_ONCE - len(self._tasks)

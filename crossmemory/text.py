@@ -207,7 +207,8 @@ CHAT: dict[str, _StrPromise] = {
     "sharing_reads_text": _("On {label} the assistant knows what you say here; what you say on {label} stays there."),
     "approvals_there": _("Give permission on {label}"),
     "approvals_there_text": _(
-        "When the assistant asks on {label} whether it may do something, you can decide there too."
+        "When the assistant asks whether it may do something, you can decide on {label} too. What you were asked "
+        "elsewhere is shown there after a moment."
     ),
     "sharing_separate": _("Separate"),
     "sharing_separate_text": _("Nothing crosses over: {label} and this site know nothing of each other."),

@@ -1,4 +1,4 @@
-"""Buttons of cards: the person decides about a tool where they asked for the answer."""
+"""Buttons of cards: the person decides about a tool, where they asked for the answer or on another account."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from crossmemory import db, inbox, linking, turns
 from crossmemory.conf import surface_label
 from crossmemory.exceptions import CrossmemoryError, NotFound
 from crossmemory.intake.decisions import decide
-from crossmemory.models import ToolCall
+from crossmemory.models import Owner, ToolCall
 from crossmemory.runs import cards
 
 if TYPE_CHECKING:
@@ -38,13 +38,11 @@ def pressed(case: Case, data: str) -> None:
 def _decide(case: Case, data: str) -> str:
     """Carry out the press; returns the decision. Raises what `decide` raises, NotFound for somebody else's."""
     found = _PRESSED.fullmatch(data)
-    if found is None or case.link is None or case.conversation is None:
+    if found is None or case.link is None:
         raise NotFound
-    call = (
-        ToolCall.objects.using(db.write_alias(ToolCall))
-        .filter(conversation=case.conversation.pk, uid=uuid.UUID(found[1]))
-        .first()
-    )
+    person = Owner(case.link.user_id, case.link.tenant, case.surface.agent)  # who may have asked elsewhere
+    calls = ToolCall.objects.using(db.write_alias(ToolCall)).of(person).select_related("conversation")
+    call = calls.filter(uid=uuid.UUID(found[1])).first()
     if call is None:
         raise NotFound
     if call.status == ToolCall.Status.REQUESTED and not cards.may_decide(call, case.link):
@@ -53,7 +51,7 @@ def _decide(case: Case, data: str) -> str:
         raise turns.OtherArguments
     decision = "approved" if found[2] == "y" else "denied"
     decide(
-        case.conversation,
+        call.conversation,
         call.uid,
         decision,  # type: ignore[arg-type]
         call.args_hash,

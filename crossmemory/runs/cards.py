@@ -1,26 +1,33 @@
 """Cards: what the assistant asks permission for, shown where the person asked, with buttons where they may decide.
 
+What still waits after a moment is also shown on the other accounts where the person decides: they may have left.
+
 A card is a delivery of its own. Whoever decides, wherever: the senders see that it is still open and give it its last
 text. So nothing has to be remembered when a decision is made, and a restart in between changes nothing.
 """
 
 import json
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef
+from django.db.models.functions import Now
 from django.utils import timezone, translation
 from django.utils.formats import time_format
 from django.utils.translation import gettext as _
 
 from crossmemory import db, linking, outbox
 from crossmemory.conf import surface_label
-from crossmemory.models import Conversation, Delivery, Owner, Run, SurfaceLink, ToolCall, manner
+from crossmemory.models import Conversation, Delivery, Owner, Run, Sharing, SurfaceLink, ToolCall, manner
 from crossmemory.surfaces import surfaces
 
 DATA = "tool"  # what the data of these buttons begins with
 HASH_LENGTH = 16  # hexadecimal digits of the arguments' hash in that data, which has room for 64 bytes
+
+ELSEWHERE_SECONDS = 10.0  # how long a request stands only where the person asked
 
 _MOST = 1200  # characters of arguments that a card shows
 
@@ -34,10 +41,56 @@ def ask(run: Run, calls: Sequence[ToolCall]) -> None:
     for call in calls:
         payload: dict[str, Any] = {"text": said(call)}
         if may_decide(call, link):
-            payload["buttons"] = [[_button(call, "y", _("Approve")), _button(call, "n", _("Deny"))]]
+            payload["buttons"] = _buttons(call)
         else:
             payload["text"] += "\n\n" + _("(I need your permission for this: please decide on the site.)")
         outbox.write(destination, [payload], conversation=run.conversation, tool_call=call)
+
+
+def show_elsewhere(surface: str, account: str) -> int:
+    """Show here what people who decide here were asked elsewhere, and still wait for; how many. Called by senders
+    when they look.
+
+    Not what was asked in a chat kept out of memory, nor on an account that is separate: nothing of that crosses.
+    """
+    using = db.write_alias(Delivery)
+    links = SurfaceLink.objects.using(using).filter(
+        surface=surface, account=account, status=SurfaceLink.Status.ACTIVE, approvals=True, unreachable=""
+    )
+    links = links.exclude(sharing=Sharing.SEPARATE)
+    person = {"user": OuterRef("conversation__user"), "tenant": OuterRef("conversation__tenant")}
+    here = Delivery.objects.using(using).filter(tool_call=OuterRef("pk"), surface=surface, account=account)
+    waiting = (
+        ToolCall.objects.using(using)
+        .undecided()
+        .filter(
+            Exists(links.filter(**person)),
+            ~Exists(here),
+            created_at__lt=Now() - timedelta(seconds=ELSEWHERE_SECONDS),
+            expires_at__gt=Now(),
+            fresh_sign_in=None,
+            conversation__shared=True,
+            conversation__agent=surfaces[surface].agent,
+        )
+    )
+    shown = 0
+    for key in waiting.order_by("pk").values_list("pk", flat=True)[:100]:
+        with transaction.atomic(using=using):
+            # Of senders that look at the same time one shows it: the others look again once they have the row.
+            ToolCall.objects.using(using).select_for_update().filter(pk=key).first()
+            call = waiting.select_related("conversation").filter(pk=key).first()
+            if call is None:
+                continue
+            link = links.get(user=call.conversation.user_id, tenant=call.conversation.tenant)
+            if not link.chat or not may_decide(call, link):
+                continue
+            place = {"surface": surface, "account": account, "chat": link.chat}
+            with translation.override(linking.language_of(link.language)):
+                asked = f"{surface_label(call.conversation.surface)}: {call.conversation.title}".rstrip(": ")
+                payload = {"text": f"{said(call)}\n\n({asked})", "buttons": _buttons(call)}
+            outbox.write(place, [payload], conversation=call.conversation, tool_call=call)
+            shown += 1
+    return shown
 
 
 def may_decide(call: ToolCall, link: SurfaceLink | None) -> bool:
@@ -94,6 +147,10 @@ def _outcome(call: ToolCall, zone: str) -> str:
             word = _("✓ Approved")
     at = time_format(timezone.localtime(call.decided_at, ZoneInfo(zone)), "TIME_FORMAT") if call.decided_at else ""
     return f"{word} · {surface_label(call.decided_where)} · {at}" if call.decided_where else word
+
+
+def _buttons(call: ToolCall) -> list[list[dict[str, str]]]:
+    return [[_button(call, "y", _("Approve")), _button(call, "n", _("Deny"))]]
 
 
 def _button(call: ToolCall, choice: str, label: str) -> dict[str, str]:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from crossmemory import intake, linking, outbox, turns
+from crossmemory import intake, linking, log, outbox, turns
 from crossmemory.events import Actor
-from crossmemory.models import Conversation, Delivery, Event, Run, SurfaceLink, ToolCall
+from crossmemory.models import Conversation, Delivery, Event, Owner, Run, SurfaceLink, ToolCall
 from crossmemory.runs import cards, engine
 from crossmemory.turns import Request
+from tests.convergence.test_races import together
 from tests.intake.phone import BOT, PERSON, arrive, buttons, claimed, press, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -172,3 +173,96 @@ def test_long_arguments_are_cut_and_say_so(link: SurfaceLink) -> None:
     [card] = delivered()
     assert len(card.payload["text"]) < 1500
     assert card.payload["text"].endswith("(All of it stands on the site.)")
+
+
+def asked_on_the_web(user: Any, request: Request = BELL) -> ToolCall:
+    """The person asks on the site, the assistant asks back, and a moment passes."""
+    conversation = log.create(Owner.of(user), "web", title="Harbour")
+    intake.say(conversation, "ring", author=Actor("user", str(user.pk)), client_id="1")
+    [call] = turns.await_approval(
+        claimed(), None, "", [request], None, saw={}, outgoing=engine.outgoing, asking=cards.ask
+    )
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(seconds=cards.ELSEWHERE_SECONDS + 1))
+    return call
+
+
+def shown() -> list[Delivery]:
+    cards.show_elsewhere("telegram", BOT)
+    return delivered()
+
+
+def test_what_was_asked_on_the_site_is_decided_on_the_phone(link: SurfaceLink, user: Any) -> None:
+    call = asked_on_the_web(user)
+    [card] = shown()
+    assert card.payload["text"] == "Ring the harbour bell?\n\ntimes: 3\nwhere: harbour\n\n(Web: Harbour)"
+    assert press(buttons()["Approve"]).outcome == "tool approved"
+    call.refresh_from_db()
+    assert (call.status, call.decided_where) == ("approved", "telegram")
+    assert Run.objects.get(pk=call.run_id).ready
+    [closed] = shown()
+    assert "✓ Approved · Telegram" in closed.payload["text"]
+    assert shown() == []
+
+
+def test_it_is_shown_once_and_closed_by_who_decides_first(link: SurfaceLink, user: Any) -> None:
+    call = asked_on_the_web(user)
+    [card] = shown()
+    assert shown() == []
+    intake.decide(call.conversation, call.uid, "denied", call.args_hash, by=Actor("user", "1"), where="web")
+    [closed] = shown()
+    assert closed.payload["edits"] == str(card.uid)
+    assert "✗ Not approved · Web" in closed.payload["text"]
+    assert shown() == []
+
+
+def test_what_was_decided_in_a_moment_is_never_shown_elsewhere(link: SurfaceLink, user: Any) -> None:
+    call = asked_on_the_web(user)
+    ToolCall.objects.update(created_at=timezone.now())
+    assert shown() == []
+    intake.decide(call.conversation, call.uid, "approved", call.args_hash, by=Actor("user", "1"), where="web")
+    ToolCall.objects.update(created_at=timezone.now() - timedelta(minutes=1))
+    assert shown() == []
+
+
+@pytest.mark.parametrize(
+    "account",
+    [
+        {"approvals": False},
+        {"sharing": "separate"},
+        {"unreachable": "blocked"},
+        {"status": "ended"},
+        {"tenant": "other"},
+    ],
+    ids=lambda account: next(iter(account)),
+)
+def test_an_account_that_does_not_decide_is_shown_nothing(
+    link: SurfaceLink, user: Any, account: dict[str, Any]
+) -> None:
+    asked_on_the_web(user)
+    SurfaceLink.objects.update(**account)
+    assert shown() == []
+
+
+@pytest.mark.parametrize("request_", [Request("pay", surfaces=["web"]), Request("pay", fresh_sign_in=300)])
+def test_what_is_for_the_site_alone_stays_there(link: SurfaceLink, user: Any, request_: Request) -> None:
+    asked_on_the_web(user, request_)
+    assert shown() == []
+
+
+def test_a_chat_that_is_kept_out_of_memory_is_shown_nowhere_else(link: SurfaceLink, user: Any) -> None:
+    call = asked_on_the_web(user)
+    log.set_shared(call.conversation, False)
+    assert shown() == []
+
+
+def test_another_assistants_bot_shows_nothing(link: SurfaceLink, user: Any) -> None:
+    asked_on_the_web(user)
+    Conversation.objects.filter(surface="web").update(agent="other")
+    assert shown() == []
+
+
+def test_of_senders_that_look_at_the_same_time_one_shows_it(link: SurfaceLink, user: Any) -> None:
+    asked_on_the_web(user)
+    shown = together(*[lambda: cards.show_elsewhere("telegram", BOT)] * 4)
+    assert sorted(shown) == [0, 0, 0, 1]
+    assert Delivery.objects.count() == 1

@@ -147,12 +147,22 @@ class Demo:
         answer.raise_for_status()
         return int(answer.json()["message_id"])
 
-    def outbox(self, after: int = 0, chat_id: int = ANA) -> list[str]:
-        """What the bot sent after a message."""
+    def press(self, message_id: int, data: str, user_id: int = ANA) -> None:
+        """Press a button below a message of the bot."""
+        pressed = {"user_id": user_id, "message_id": message_id, "data": data}
+        httpx.post(f"{self.site}/sandbox/telegram/press", json=pressed).raise_for_status()
+
+    def shown(self, after: int = 0, chat_id: int = ANA) -> list[dict[str, Any]]:
+        """What the bot sent after a message, as it stands now."""
         query = {"chat_id": chat_id, "after": after}
         answer = httpx.get(f"{self.site}/sandbox/telegram/outbox", params=query)
         answer.raise_for_status()
-        return [message["text"] for message in answer.json()["messages"]]
+        messages: list[dict[str, Any]] = answer.json()["messages"]
+        return messages
+
+    def outbox(self, after: int = 0, chat_id: int = ANA) -> list[str]:
+        """The texts of that."""
+        return [message["text"] for message in self.shown(after, chat_id)]
 
     def reply(self, after: int, seconds: float = 60, chat_id: int = ANA) -> str:
         return until(lambda: self.outbox(after, chat_id), seconds)[0]

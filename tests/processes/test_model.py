@@ -90,6 +90,22 @@ def test_permission_is_asked_on_one_device_and_given_on_another(demo: Demo) -> N
         assert len(done) == 1
 
 
+def test_what_is_asked_on_the_web_is_approved_on_the_phone(demo: Demo) -> None:
+    """The person allows it for their account, asks on the site, goes away, and presses the button in their pocket."""
+    with demo.sign_in() as web:
+        [account] = web.get("/api/crossmemory/accounts/").json()["accounts"]
+        web.patch(f"/api/crossmemory/accounts/{account['id']}/", json={"approvals": True}).raise_for_status()
+        earlier = len(demo.outbox())
+        path = ask(web, "Please ring the bell")
+        until(lambda: pending(web, path))
+        card = until(lambda: next((row for row in demo.shown()[earlier:] if row.get("reply_markup")), None))
+        assert card["text"].endswith("times: 2\n\n(Web: Model)")
+        [[approve, _deny]] = card["reply_markup"]["inline_keyboard"]
+        demo.press(card["message_id"], approve["callback_data"])
+        assert until(lambda: '"rung"' in answers(web, path)[-1]["text"])
+        assert until(lambda: "✓ Approved · Telegram" in demo.shown()[earlier]["text"])
+
+
 def test_it_is_the_same_assistant_on_the_phone(demo: Demo, provider: Provider) -> None:
     with demo.sign_in() as web:
         path = ask(web, "The parcel shop closes at 18:40.")
