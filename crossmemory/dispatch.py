@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from crossmemory import db, inbox, linking, outbox
 from crossmemory.exceptions import CrossmemoryError, Fenced
-from crossmemory.models import Delivery, Message, SurfaceLink
+from crossmemory.models import Delivery, SurfaceLink
 from crossmemory.runs import cards
 from crossmemory.surfaces import Destination, Outcome, Piece, Surface, surfaces
 
@@ -166,7 +166,5 @@ def settle(row: Delivery, outcome: Outcome) -> None:
 
 
 def _language(row: Delivery) -> str:
-    links = SurfaceLink.objects.using(db.write_alias(Message)).filter(
-        surface=row.surface, account=row.account, chat=row.chat, status=SurfaceLink.Status.ACTIVE
-    )
+    links = SurfaceLink.of_chat(row.surface, row.account, row.chat)
     return linking.language_of(links.values_list("language", flat=True).first() or "")

@@ -261,15 +261,13 @@ def follow(surface: str, account: str, chat: str, new: str) -> None:
 
 def unreachable(row: Delivery) -> str:
     """Why the person of a piece's chat cannot be reached, if that is known; empty when nothing is."""
-    links = SurfaceLink.objects.using(db.write_alias(SurfaceLink)).filter(
-        surface=row.surface, account=row.account, chat=row.chat, status=SurfaceLink.Status.ACTIVE
-    )
+    links = SurfaceLink.of_chat(row.surface, row.account, row.chat)
     return links.exclude(unreachable="").values_list("unreachable", flat=True).first() or ""
 
 
 def _mark(surface: str, account: str, chat: str, error: str) -> None:
-    links = SurfaceLink.objects.using(db.write_alias(SurfaceLink)).filter(surface=surface, account=account, chat=chat)
-    links.filter(status=SurfaceLink.Status.ACTIVE).update(unreachable=clean(error)[:200])
+    links = SurfaceLink.of_chat(surface, account, chat)
+    links.update(unreachable=clean(error)[:200])
 
 
 def _hold_back(surface: str, account: str, chat: str, error: str) -> None:

@@ -5,6 +5,7 @@ from django.db import models
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
+from crossmemory import db
 from crossmemory.models.owner import PersonQuerySet
 
 
@@ -66,6 +67,12 @@ class SurfaceLink(models.Model):
 
     def __str__(self) -> str:
         return f"{self.surface}: {self.name or self.external_id}"
+
+    @classmethod
+    def of_chat(cls, surface: str, account: str, chat: str) -> "models.QuerySet[SurfaceLink]":
+        """The connected account behind a chat, where it is written; no group has one."""
+        rows = cls.objects.using(db.write_alias(cls))
+        return rows.filter(surface=surface, account=account, chat=chat, status=cls.Status.ACTIVE)
 
 
 class LinkCode(models.Model):

@@ -169,8 +169,5 @@ def _arguments(arguments: Any) -> str:
 
 def _link(conversation: Conversation, destination: Any) -> SurfaceLink | None:
     """The person's own account in the chat where they asked: not a group, where others could press."""
-    links = SurfaceLink.objects.using(db.write_alias(SurfaceLink)).of(
-        Owner(conversation.user_id, conversation.tenant, None)
-    )
-    about = {name: destination[name] for name in ("surface", "account", "chat")}
-    return links.filter(status=SurfaceLink.Status.ACTIVE, **about).first()
+    links = SurfaceLink.of_chat(destination["surface"], destination["account"], destination["chat"])
+    return links.filter(user=conversation.user_id, tenant=conversation.tenant).first()
