@@ -9,7 +9,7 @@ APART = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 PYTEST = $(BIN)/python -m pytest $(APART)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test system test-user-model test-sqlite test-postgres test-latest test-js test-browser lint types layers types-js migrations soak soak-postgres soak-sockets fuzz bench messages clean
+.PHONY: help demo test system test-user-model test-sqlite test-postgres test-latest test-js test-browser lint types layers types-js migrations soak soak-postgres soak-sockets kills fuzz bench messages clean
 
 help: ## what there is to make
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -88,6 +88,9 @@ soak-postgres: $(VENV)/.ready ## the same on a private PostgreSQL
 
 soak-sockets: $(VENV)/.ready ## real servers, sockets that break in mid-frame: SECONDS=60 make soak-sockets
 	SECONDS=$(or $(SECONDS),60) $(BIN)/python -m pytest tests/convergence/test_sockets.py -s -q
+
+kills: $(VENV)/.ready ## the bot's process killed at every step, on a private PostgreSQL: KILLS=100 make kills
+	KILLS=$(or $(KILLS),100) $(BIN)/python -m tests.support.postgres $(BIN)/python -m pytest tests/telegram/test_kills.py -s -q
 
 fuzz: $(VENV)/.ready ## many malformed frames: FRAMES=100000 make fuzz
 	FRAMES=$(or $(FRAMES),100000) $(BIN)/python -m pytest tests/attach/test_fuzz.py -s -q

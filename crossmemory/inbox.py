@@ -13,7 +13,7 @@ from django.db import DatabaseError, IntegrityError, transaction
 from django.db.models import Case, CharField, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Cast, Concat, Now, Substr
 
-from crossmemory import db
+from crossmemory import clock, db
 from crossmemory.clean import clean
 from crossmemory.conf import settings
 from crossmemory.models import Conversation, Delivery, InboundUpdate, SurfaceLink
@@ -98,7 +98,7 @@ def _give_back(surface: str, account: str, ids: Sequence[str]) -> None:
 def waiting(surface: str, account: str, limit: int) -> list[tuple[int, str, bool]]:
     """What waits to be handled, oldest first: key, sender, and whether its time has come."""
     mine = _rows().filter(surface=surface, account=account, status=Status.RECEIVED)
-    due = Case(When(Q(not_before=None) | Q(not_before__lte=Now()), then=Value(True)), default=Value(False))
+    due = Case(When(clock.due(2.0**settings.INBOX_MAX_ATTEMPTS), then=Value(True)), default=Value(False))
     return list(mine.annotate(due=due).order_by("pk").values_list("pk", "sender", "due")[:limit])
 
 
@@ -149,7 +149,7 @@ def _finish(
 
 def wait(row: InboundUpdate, seconds: float) -> None:
     """Leave a row for a moment: the rest of what it belongs to may be on its way. It holds back its sender only."""
-    _rows().filter(pk=row.pk, status=Status.RECEIVED).update(not_before=Now() + timedelta(seconds=seconds))
+    _rows().filter(pk=row.pk, status=Status.RECEIVED).update(not_before=clock.ahead(seconds))
 
 
 def following(row: InboundUpdate, limit: int) -> list[InboundUpdate]:
@@ -197,7 +197,7 @@ def retry(row: InboundUpdate, error: str) -> bool:
         status=row.status,
         attempts=row.attempts,
         error=clean(error)[-4000:],
-        not_before=None if dead else Now() + timedelta(seconds=2.0 ** (row.attempts - 1)),
+        not_before=None if dead else clock.ahead(2.0 ** (row.attempts - 1)),
         finished_at=Now() if dead else None,
     )
     return not dead

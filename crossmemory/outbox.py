@@ -9,14 +9,13 @@ import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Case, Exists, F, OuterRef, Q, QuerySet, Value, When
 from django.db.models.functions import Coalesce, Now
 
-from crossmemory import db, log
+from crossmemory import clock, db, log
 from crossmemory.clean import clean, clean_json
 from crossmemory.conf import settings
 from crossmemory.events import SYSTEM, DeliveryFailed
@@ -28,6 +27,7 @@ logger = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30.0  # a piece whose worker is silent for longer is of unknown fate
 _LONGEST_PAUSE = 1800.0  # seconds between two attempts, at most
+_LONGEST_WAIT = 86_400.0  # seconds that a platform may ask for
 
 Status = Delivery.Status
 #: about what nobody is working on, a person may decide: send again, or cancel
@@ -88,11 +88,11 @@ def claim(surface: str, account: str, worker: str, limit: int) -> list[Delivery]
     """Take at most `limit` pieces that are due: of each chat the oldest open one, so pieces arrive in order."""
     rows = _rows(surface, account)
     before = rows.filter(chat=OuterRef("chat"), pk__lt=OuterRef("pk"), status__in=_OPEN)
-    due = rows.filter(Q(not_before=None) | Q(not_before__lte=Now()), ~Exists(before), status=Status.PENDING)
+    due = rows.filter(clock.due(_LONGEST_WAIT), ~Exists(before), status=Status.PENDING)
     taken = []
     for row in due.order_by("pk")[:limit]:
         moved = rows.filter(pk=row.pk, status=Status.PENDING).update(
-            status=Status.SENDING, worker=worker, lease_until=_lease(), attempts=F("attempts") + 1
+            status=Status.SENDING, worker=worker, lease_until=clock.ahead(LEASE_SECONDS), attempts=F("attempts") + 1
         )
         if moved:
             row.status, row.worker, row.attempts = Status.SENDING, worker, row.attempts + 1
@@ -102,10 +102,10 @@ def claim(surface: str, account: str, worker: str, limit: int) -> list[Delivery]
 
 def claim_lost(surface: str, account: str, worker: str) -> list[Delivery]:
     """Take the pieces whose worker died while it was sending them: nobody knows whether they arrived."""
-    rows = _rows(surface, account).filter(status=Status.SENDING, lease_until__lt=Now())
+    rows = _rows(surface, account).filter(clock.lapsed(LEASE_SECONDS), status=Status.SENDING)
     taken = []
     for row in rows.order_by("pk")[:100]:
-        if rows.filter(pk=row.pk, worker=row.worker).update(worker=worker, lease_until=_lease()):
+        if rows.filter(pk=row.pk, worker=row.worker).update(worker=worker, lease_until=clock.ahead(LEASE_SECONDS)):
             row.worker = worker
             taken.append(row)
     return taken
@@ -113,7 +113,7 @@ def claim_lost(surface: str, account: str, worker: str) -> list[Delivery]:
 
 def waiting(surface: str, account: str) -> int:
     """How many pieces could go out now, or are on their way."""
-    due = Q(status=Status.PENDING) & (Q(not_before=None) | Q(not_before__lte=Now()))
+    due = Q(status=Status.PENDING) & clock.due(_LONGEST_WAIT)
     return _rows(surface, account).filter(due | Q(status=Status.SENDING)).count()
 
 
@@ -140,9 +140,9 @@ def again(row: Delivery, error: str, chat: str = "") -> None:
     if row.attempts >= settings.DELIVERY_MAX_ATTEMPTS and not moved:
         failed(row, error)
         return
-    pause = timedelta(seconds=0 if moved else _pause(row.attempts))
+    pause = 0 if moved else _pause(row.attempts)
     with transaction.atomic(using=db.write_alias(Delivery)):
-        _move(row, status=Status.PENDING, not_before=Now() + pause, error=_short(error), chat=chat or row.chat)
+        _move(row, status=Status.PENDING, not_before=clock.ahead(pause), error=_short(error), chat=chat or row.chat)
         if moved:
             _rows(row.surface, row.account).filter(chat=row.chat, status=Status.PENDING).update(chat=chat)
 
@@ -154,7 +154,7 @@ def limited(row: Delivery, seconds: float, error: str) -> None:
     _move(
         row,
         status=Status.PENDING,
-        not_before=Now() + timedelta(seconds=seconds),
+        not_before=clock.ahead(seconds),
         attempts=F("attempts") - 1,
         error=_short(error),
     )
@@ -292,10 +292,6 @@ def _move(row: Delivery, **values: Any) -> None:
 def _pause(attempts: int) -> float:
     """Seconds before the next attempt: 1, 4, 16, … at most half an hour, and a little chance in it."""
     return float(min(4.0 ** (attempts - 1), _LONGEST_PAUSE) * random.uniform(0.8, 1.2))
-
-
-def _lease() -> Any:
-    return Now() + timedelta(seconds=LEASE_SECONDS)
 
 
 def _short(error: str) -> str:

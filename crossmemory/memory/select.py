@@ -19,8 +19,10 @@ from crossmemory.conf import primary_surface, surface_label
 from crossmemory.memory.types import LeftOut, Reason, Remembered
 from crossmemory.models import Conversation, Message, Owner, Preference
 
-#: the condition of the partial index that the merged read uses, in literals so that a prepared plan can use it too
+#: the condition of the partial indexes that the merged read uses, in literals so that a prepared plan can use them too
 _REMEMBERED = "m.shared AND m.status = 'complete'"
+#: SQLite takes such an index only for the very words of its condition, which another version of Django wrote otherwise
+_REMEMBERED_TOO = "m.shared = 1 AND m.status = 'complete'"
 COLUMNS = ("id", "conversation_id", "seq", "turn", "role", "text", "created_at", "sent_at", "run_id")
 _REASONS: dict[str, Reason] = {
     "writing": "unfinished",
@@ -42,9 +44,12 @@ def _sql(alias: str) -> dict[str, str]:
     boundary = f"(SELECT p.boundary FROM {preference} p WHERE p.{quote('user_id')} = %s AND p.tenant = %s)"
     newest = "(m.id * -1)"  # as the indexes have it: see NEWEST_FIRST
     fresh = f"{newest} < COALESCE({boundary}, 0) * -1"
+    remembered, kept_out = _REMEMBERED, f"NOT ({_REMEMBERED})"
+    if connection.vendor == "sqlite":
+        remembered, kept_out = f"{remembered} AND {_REMEMBERED_TOO}", f"{kept_out} AND NOT ({_REMEMBERED_TOO})"
     reach = (
         f"SELECT {columns}, c.surface FROM (SELECT m.* FROM {message} m WHERE {mine} AND {fresh}"
-        f" AND {_REMEMBERED} ORDER BY {newest} LIMIT %s) m JOIN {conversation} c ON c.id = m.conversation_id"
+        f" AND {remembered} ORDER BY {newest} LIMIT %s) m JOIN {conversation} c ON c.id = m.conversation_id"
     )
     return {
         "reach": f"{reach} ORDER BY m.id",
@@ -52,9 +57,9 @@ def _sql(alias: str) -> dict[str, str]:
         "thread": f"SELECT {columns}, %s FROM {message} m WHERE m.conversation_id = %s AND m.status = 'complete'"
         " ORDER BY m.seq DESC LIMIT %s",
         "of_conversation": f"SELECT * FROM (SELECT {columns}, %s AS surface FROM {message} m"
-        f" WHERE m.conversation_id = %s AND {_REMEMBERED} ORDER BY m.seq DESC LIMIT %s) m WHERE {fresh}",
+        f" WHERE m.conversation_id = %s AND {remembered} ORDER BY m.seq DESC LIMIT %s) m WHERE {fresh}",
         "kept_out": f"SELECT m.id, m.status, m.conversation_id, c.group_chat FROM (SELECT m.* FROM {message} m"
-        f" WHERE {mine} AND NOT ({_REMEMBERED}) ORDER BY {newest} LIMIT %s) m"
+        f" WHERE {mine} AND {kept_out} ORDER BY {newest} LIMIT %s) m"
         f" JOIN {conversation} c ON c.id = m.conversation_id WHERE m.created_at >= %s ORDER BY m.id",
     }
 

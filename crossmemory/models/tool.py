@@ -1,7 +1,6 @@
 import uuid
 
 from django.db import models
-from django.db.models.expressions import RawSQL
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
@@ -12,11 +11,6 @@ from crossmemory.models.run import Run
 
 class ToolCallQuerySet(OwnedQuerySet["ToolCall"]):
     owner_prefix = "conversation__"
-
-    def undecided(self) -> "ToolCallQuerySet":
-        """Requests about which nobody decided. In a literal: SQLite takes a partial index for nothing else."""
-        requested = RawSQL("crossmemory_toolcall.status = 'requested'", (), models.BooleanField())
-        return self.filter(requested)
 
 
 class ToolCall(models.Model):

@@ -60,18 +60,15 @@ def show_elsewhere(surface: str, account: str) -> int:
     links = links.exclude(sharing=Sharing.SEPARATE)
     person = {"user": OuterRef("conversation__user"), "tenant": OuterRef("conversation__tenant")}
     here = Delivery.objects.using(using).filter(tool_call=OuterRef("pk"), surface=surface, account=account)
-    waiting = (
-        ToolCall.objects.using(using)
-        .undecided()
-        .filter(
-            Exists(links.filter(**person)),
-            ~Exists(here),
-            created_at__lt=Now() - timedelta(seconds=ELSEWHERE_SECONDS),
-            expires_at__gt=Now(),
-            fresh_sign_in=None,
-            conversation__shared=True,
-            conversation__agent=surfaces[surface].agent,
-        )
+    waiting = ToolCall.objects.using(using).filter(
+        Exists(links.filter(**person)),
+        ~Exists(here),
+        status=ToolCall.Status.REQUESTED,
+        created_at__lt=Now() - timedelta(seconds=ELSEWHERE_SECONDS),
+        expires_at__gt=Now(),
+        fresh_sign_in=None,
+        conversation__shared=True,
+        conversation__agent=surfaces[surface].agent,
     )
     shown = 0
     for key in waiting.order_by("pk").values_list("pk", flat=True)[:100]:

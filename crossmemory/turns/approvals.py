@@ -244,7 +244,7 @@ def decide(
 
 def expire() -> int:
     """Decide what nobody decided in time; how many. Called by runners when they look for work."""
-    late = _calls().undecided().select_related("run", "conversation").filter(expires_at__lt=Now())
+    late = _calls().select_related("run", "conversation").filter(status=_States.REQUESTED, expires_at__lt=Now())
     expired = 0
     for call in late[:100]:
         try:

@@ -8,14 +8,14 @@ from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, Q
 from django.db.models.functions import Now
 
-from crossmemory import db, log
+from crossmemory import clock, db, log
 from crossmemory.conf import settings
 from crossmemory.events import Actor, RunStarted
 from crossmemory.exceptions import Fenced
 from crossmemory.log import Entry, Pointers
 from crossmemory.models import Message, Pause, Run
 from crossmemory.turns.ending import abandon
-from crossmemory.turns.moves import Outgoing, Status, lease, mine, move, runs
+from crossmemory.turns.moves import Outgoing, Status, lapsed, lease, mine, move, runs
 
 
 def claimable(older_than: float = 0, in_hand: Collection[int] = ()) -> list[int]:
@@ -27,13 +27,15 @@ def claimable(older_than: float = 0, in_hand: Collection[int] = ()) -> list[int]
     the caller's already: should a lease have run out while the database was away, they are not taken from themselves.
     """
     active = runs().filter(conversation=OuterRef("conversation"), status__in=[Status.RUNNING, Status.AWAITING_APPROVAL])
-    quiet = Q(not_before=None) | Q(not_before__lte=Now())
-    queued = quiet & Q(status=Status.QUEUED, created_at__lte=Now() - timedelta(seconds=older_than)) & ~Exists(active)
-    expired = Q(status=Status.RUNNING, lease_until__lt=Now())
+    queued = (
+        clock.due(settings.QUIET_MAX_SECONDS)
+        & Q(status=Status.QUEUED, created_at__lte=Now() - timedelta(seconds=older_than))
+        & ~Exists(active)
+    )
     decided = Q(status=Status.AWAITING_APPROVAL, ready=True)
     open_runs = runs().filter(status__in=[Status.QUEUED, Status.RUNNING, Status.AWAITING_APPROVAL])
     paused = Pause.objects.using(db.write_alias(Pause)).over(OuterRef("agent"), OuterRef("conversation__surface"))
-    found = open_runs.filter(~Exists(paused), queued | expired | decided).exclude(pk__in=list(in_hand))
+    found = open_runs.filter(~Exists(paused), queued | lapsed() | decided).exclude(pk__in=list(in_hand))
     return list(found.order_by("pk").values_list("pk", flat=True)[:100])
 
 
@@ -52,7 +54,7 @@ def claim(run_id: int, worker: str, outgoing: Outgoing) -> Run | None:
         if run.tools_called or run.attempt >= settings.RUN_MAX_ATTEMPTS or shown.exists():
             abandon(run, outgoing)
             return None
-        takes = Q(status=Status.RUNNING, lease_until__lt=Now())
+        takes = lapsed()
     elif run.status == Status.QUEUED:
         takes = Q(status=Status.QUEUED)
     elif run.status == Status.AWAITING_APPROVAL:

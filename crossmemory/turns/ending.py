@@ -14,7 +14,7 @@ from crossmemory.events import SYSTEM, Actor, RunAbandoned, RunCompleted, RunFai
 from crossmemory.exceptions import Fenced
 from crossmemory.log import Entry
 from crossmemory.models import Message, Run, manner
-from crossmemory.turns.moves import ENDED, Outgoing, Status, by_whom, close, mine, move, owner_of
+from crossmemory.turns.moves import ENDED, Outgoing, Status, by_whom, close, lapsed, mine, move, owner_of
 
 
 def begin_answer(run: Run, saw: dict[str, Any], text: str) -> Message:
@@ -102,7 +102,7 @@ def abandon(run: Run, outgoing: Outgoing) -> None:
             text = _interrupt(run, message, "abandoned", [Entry(RunAbandoned(), SYSTEM, run=run)])
             move(
                 run,
-                Q(status=Status.RUNNING, attempt=run.attempt, lease_until__lt=Now()),
+                lapsed() & Q(attempt=run.attempt),
                 status=Status.ABANDONED,
                 lease_until=None,
                 preview="",

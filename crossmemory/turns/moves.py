@@ -1,13 +1,12 @@
 """What every move of a run has in common: its fence, its lease by the database's clock, its rows."""
 
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Now
 
-from crossmemory import budget, db
+from crossmemory import budget, clock, db
 from crossmemory.conf import settings
 from crossmemory.events import Actor
 from crossmemory.exceptions import Fenced
@@ -44,7 +43,12 @@ def close(run: Run, status: str, usage: dict[str, Any] | None, **values: Any) ->
 
 
 def lease() -> Any:
-    return Now() + timedelta(seconds=settings.RUN_LEASE_SECONDS)
+    return clock.ahead(settings.RUN_LEASE_SECONDS)
+
+
+def lapsed() -> Q:
+    """Runs whose process is dead, or slept through its lease."""
+    return Q(clock.lapsed(settings.RUN_LEASE_SECONDS), status=Status.RUNNING)
 
 
 def owner_of(run: Run) -> Owner:

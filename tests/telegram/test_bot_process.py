@@ -38,6 +38,12 @@ class BotProcess:
         self.env.pop("PTB_TIMEDELTA", None)  # the command's own business
         self.process: subprocess.Popen[bytes] | None = None
 
+    def another(self) -> "BotProcess":
+        """A second process of the same bot."""
+        other = BotProcess.__new__(BotProcess)
+        other.log, other.env, other.process = self.log, self.env, None
+        return other
+
     def start(self, *arguments: str, **env: str) -> None:
         command = [sys.executable, "manage.py", "run_telegram_bot", *arguments]
         with self.log.open("ab") as log:
@@ -193,8 +199,7 @@ async def test_killed_over_and_over_it_loses_and_doubles_nothing(bot: BotProcess
 
 
 async def test_a_second_process_waits_and_sigterm_hands_over(bot: BotProcess, doors: Doors, ana: Any) -> None:
-    other = BotProcess.__new__(BotProcess)
-    other.log, other.env, other.process = bot.log, bot.env, None
+    other = bot.another()
     bot.start()
     await doors.say("one")
     await arrived(doors)
@@ -293,3 +298,49 @@ async def test_health_and_exit_codes(bot: BotProcess, doors: Doors, ana: Any) ->
     refused = bot.manage("run_telegram_bot")
     assert refused.returncode == 2
     assert "BotFather" in refused.stderr
+
+
+async def test_a_process_takes_over_from_one_that_was_killed(bot: BotProcess, doors: Doors, ana: Any) -> None:
+    other = bot.another()
+    bot.start()
+    await doors.say("one")
+    await arrived(doors)
+    other.start()
+    try:
+        await bot.kill()
+        await doors.say("two")
+        assert len(await arrived(doors, 2)) == 2  # within 30 seconds, with the leases as they are
+    finally:
+        other.signal(signal.SIGTERM)
+        assert await other.ended() == 0
+
+
+async def test_a_process_that_sleeps_through_its_leases_doubles_nothing(
+    bot: BotProcess, doors: Doors, ana: Any
+) -> None:
+    """Stopped in mid-answer, and let go on when another process has done its work."""
+    bot.env["DJANGO_SETTINGS_MODULE"] = "tests.telegram.kill_settings"  # for its short leases
+    other = bot.another()
+    bot.start()
+    await doors.say("question 1;")
+
+    async def running() -> bool:
+        return await db.run(Run.objects.filter(status="running").exists)
+
+    assert await eventually(running)
+    bot.signal(signal.SIGSTOP)
+    other.start()
+    try:
+        assert await settled(doors) == ["Answer to question 1;"]
+        bot.signal(signal.SIGCONT)
+        await doors.say("question 2;")
+        assert len(await arrived(doors, 2)) == 2
+        await asyncio.sleep(3)  # longer than what it had in hand when it slept
+        assert await doors.texts(ANA) == ["Answer to question 1;", "Answer to question 2;"]
+        assert await db.run(Message.objects.filter(role="assistant").count) == 2
+        assert (await db.run(Run.objects.order_by("pk").first)).attempt == 2
+    finally:
+        bot.signal(signal.SIGCONT)
+        for each in (bot, other):
+            each.signal(signal.SIGTERM)
+            assert await each.ended() == 0

@@ -5,14 +5,13 @@ its lease.
 """
 
 from collections.abc import Sequence
-from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Now
 
-from crossmemory import db, inbox
+from crossmemory import clock, db, inbox
 from crossmemory.clean import clean
 from crossmemory.exceptions import Fenced
 from crossmemory.inbox import Incoming
@@ -41,11 +40,16 @@ class Place:
     def take(self) -> bool:
         """Take the lease if nobody holds it."""
         Poller.objects.using(db.write_alias(Poller)).get_or_create(surface=self.surface, account=self.account)
-        free = Q(lease_until=None) | Q(lease_until__lt=Now()) | Q(owner=self.owner)
+        free = Q(lease_until=None) | clock.lapsed(LEASE_SECONDS) | Q(owner=self.owner)
         if (
             not self._row()
             .filter(free)
-            .update(owner=self.owner, lease_until=_lease(), attempt=F("attempt") + 1, state=State.BACKING_OFF)
+            .update(
+                owner=self.owner,
+                lease_until=clock.ahead(LEASE_SECONDS),
+                attempt=F("attempt") + 1,
+                state=State.BACKING_OFF,
+            )
         ):
             return False
         self.attempt = self._row().values_list("attempt", flat=True).get()
@@ -53,7 +57,7 @@ class Place:
 
     def renew(self) -> bool:
         """Hold the lease for longer; False when somebody else has it."""
-        return bool(self._mine().update(lease_until=_lease()))
+        return bool(self._mine().update(lease_until=clock.ahead(LEASE_SECONDS)))
 
     def note(self, state: str, trouble: str = "") -> bool:
         """Say how polling goes. The bot's name stands in front, so that the site knows it."""
@@ -83,7 +87,3 @@ class Place:
 
     def _detail(self, trouble: str) -> str:
         return clean(f"@{self.username} {trouble}".strip() if self.username else trouble)[:1000]
-
-
-def _lease() -> Any:
-    return Now() + timedelta(seconds=LEASE_SECONDS)
