@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from . import chats, shapes
+from . import chats, shapes, wake, webhooks
 from .errors import ApiError, bad_request
 from .formatting import Entity, accept
 from .markup import checked as checked_markup
@@ -172,7 +172,7 @@ def _commands_key(params: Params) -> str:
 
 
 def set_webhook(bot: Bot, params: Params) -> Any:
-    """Remembered and reported; the sandbox delivers by getUpdates only, which is refused while one is set."""
+    """What waits and what will come is brought there; getUpdates is refused meanwhile."""
     url = params.text("url")
     if url and (len(url) > 500 or not url.startswith(("https://", "http://"))):
         raise bad_request("bad webhook: invalid webhook URL specified")
@@ -181,7 +181,14 @@ def set_webhook(bot: Bot, params: Params) -> Any:
         raise bad_request("secret token contains unallowed characters")
     _drop_pending(bot, params)
     bot.webhook_url, bot.webhook_secret = url, secret
-    bot.save(update_fields=["webhook_url", "webhook_secret"])
+    bot.webhook_error, bot.webhook_error_at = "", None
+    changed = ["webhook_url", "webhook_secret", "webhook_error", "webhook_error_at"]
+    if (allowed := params.parsed("allowed_updates", list)) is not None:
+        bot.allowed_updates = [str(kind) for kind in allowed]
+        changed.append("allowed_updates")
+    bot.save(update_fields=changed)
+    wake.ring(bot.pk)  # who waits in getUpdates is told
+    webhooks.bring(bot.pk)
     return True
 
 
@@ -193,7 +200,11 @@ def delete_webhook(bot: Bot, params: Params) -> Any:
 
 def get_webhook_info(bot: Bot, params: Params) -> Any:
     count = Update.objects.filter(bot=bot, confirmed=False).count()
-    return {"url": bot.webhook_url, "has_custom_certificate": False, "pending_update_count": count}
+    info = {"url": bot.webhook_url, "has_custom_certificate": False, "pending_update_count": count}
+    if bot.webhook_error_at is not None:
+        info["last_error_date"] = int(bot.webhook_error_at.timestamp())
+        info["last_error_message"] = bot.webhook_error
+    return info
 
 
 def _drop_pending(bot: Bot, params: Params) -> None:

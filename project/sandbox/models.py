@@ -2,6 +2,9 @@
 
 from django.db import models
 
+# https://core.telegram.org/bots/api#update; not sent unless a bot asks for them by name.
+ONLY_ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+
 
 class Bot(models.Model):
     """A bot known by its token ``<id>:<secret>``; made when a well-formed token is first used."""
@@ -17,6 +20,8 @@ class Bot(models.Model):
     commands = models.JSONField(default=dict, blank=True, help_text="Lists of commands by scope and language.")
     webhook_url = models.CharField(max_length=500, default="", blank=True)
     webhook_secret = models.CharField(max_length=256, default="", blank=True)
+    webhook_error = models.CharField(max_length=255, default="", blank=True, help_text="Of the newest failed call.")
+    webhook_error_at = models.DateTimeField(null=True, blank=True)
 
     def __str__(self) -> str:
         return f"@{self.username}"

@@ -16,9 +16,9 @@ from django.db.models import Q
 
 from . import wake
 from .errors import ApiError
-from .models import Bot, Update
+from .models import ONLY_ON_REQUEST, Bot, Update
 from .params import Params
-from .updates import KINDS, ONLY_ON_REQUEST
+from .updates import KINDS
 
 LOOK_EVERY = 0.1  # seconds
 MAX_TIMEOUT = 50  # seconds, as the public server

@@ -6,12 +6,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import F
 
-from . import wake
+from . import wake, webhooks
 from .formatting import storable
-from .models import Bot, Update
+from .models import ONLY_ON_REQUEST, Bot, Update
 
-# https://core.telegram.org/bots/api#update; not sent unless a bot asks for them by name.
-ONLY_ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
 KINDS = ONLY_ON_REQUEST | {
     "message",
     "edited_message",
@@ -63,3 +61,4 @@ def _store(bot: Bot, update_id: int, body: dict[str, Any], times: int, *, forced
     }
     Update.objects.bulk_create([Update(**row) for _ in range(times)])
     wake.ring(bot.pk)
+    webhooks.bring(bot.pk)

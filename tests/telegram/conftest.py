@@ -27,7 +27,7 @@ def _as_in_the_bots_process(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(transactional_db: None, settings: Any) -> Iterator[LiveServer]:
     settings.SANDBOX = True
-    settings.ROOT_URLCONF = "tests.sandbox.urls"
+    settings.ROOT_URLCONF = "tests.telegram.urls"
     live = LiveServer()
     yield live
     live.stop()

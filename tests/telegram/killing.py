@@ -51,9 +51,9 @@ class Killing(AppConfig):
     def ready(self) -> None:
         from crossmemory import dispatch, outbox, turns
         from crossmemory.intake import worker
-        from crossmemory.surfaces.telegram import TelegramSurface, place, polling
+        from crossmemory.surfaces.telegram import TelegramSurface, holding, place, polling
 
-        for module in (place, polling):
+        for module in (place, holding):
             module.LEASE_SECONDS, module.RENEW_SECONDS = 2.0, 0.5
         outbox.LEASE_SECONDS = 6.0
 
@@ -64,14 +64,14 @@ class Killing(AppConfig):
         around_async(turns, "acomplete", after="answered")
         around_async(TelegramSurface, "deliver", before="sending")
 
-        fetch = polling.Polling._fetch
+        ask = polling.Polling._ask
 
-        async def fetch_and_confirm(self: Any) -> Any:
+        async def ask_and_confirm(self: Any, bot: Any) -> Any:
             if self._confirm:  # this very request says what is stored
                 threading.Timer(0.3, die, ["acknowledged"]).start()
-            return await fetch(self)
+            return await ask(self, bot)
 
-        polling.Polling._fetch = fetch_and_confirm  # type: ignore[method-assign]
+        polling.Polling._ask = ask_and_confirm  # type: ignore[method-assign]
 
 
 def around(

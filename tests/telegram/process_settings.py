@@ -5,6 +5,7 @@ import os
 from tests.settings import *  # noqa: F403
 from tests.settings import CROSSMEMORY, DATABASES
 
+ROOT_URLCONF = "tests.telegram.urls"
 DATABASES["default"]["NAME"] = os.environ["TEST_DATABASE"]
 CROSSMEMORY["AGENTS"] = {
     "default": {

@@ -66,7 +66,7 @@ class BotProcess:
         await self.ended()
 
     def words(self) -> str:
-        return self.log.read_text()
+        return self.log.read_text() if self.log.exists() else ""
 
 
 @pytest.fixture

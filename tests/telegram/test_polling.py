@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from crossmemory import db, inbox
 from crossmemory.models import InboundUpdate, Poller
-from crossmemory.surfaces.telegram import TelegramSurface, polling
+from crossmemory.surfaces.telegram import TelegramSurface, holding, polling
 from crossmemory.surfaces.telegram.polling import Polling
 from tests.sandbox.conftest import Doors
 from tests.sandbox.live import LiveServer
@@ -190,7 +190,7 @@ async def test_a_second_process_waits_for_the_lease_and_takes_it_over(
 ) -> None:
     dead = {"owner": "dead", "lease_until": timezone.now() + timedelta(seconds=3), "attempt": 4, "state": "ok"}
     await db.run(Poller.objects.create, surface="telegram", account=BOT, **dead)
-    monkeypatch.setattr(polling, "LEASE_SECONDS", 2)
+    monkeypatch.setattr(holding, "LEASE_SECONDS", 2)
     await doors.say("hello")
     async with polls(surface, "two"):
         await asyncio.sleep(1)
@@ -203,7 +203,7 @@ async def test_a_second_process_waits_for_the_lease_and_takes_it_over(
 async def test_a_process_that_lost_its_lease_stops_polling(
     surface: TelegramSurface, doors: Doors, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(polling, "RENEW_SECONDS", 0.1)
+    monkeypatch.setattr(holding, "RENEW_SECONDS", 0.1)
     async with polls(surface, "old"):
         await eventually(lambda: is_ok())
         later = timezone.now() + timedelta(minutes=5)

@@ -1,0 +1,8 @@
+"""The sandbox, and the app's own addresses, where it brings updates to."""
+
+from django.urls import include, path
+
+urlpatterns = [
+    path("sandbox/", include("project.sandbox.urls")),
+    path("telegram/", include("crossmemory.surfaces.telegram.urls")),
+]
