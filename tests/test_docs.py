@@ -1,6 +1,7 @@
 """What the documents say is what the software does."""
 
 import asyncio
+import configparser
 import inspect
 import os
 import re
@@ -10,12 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.core.checks import run_checks
+from django.core.management import load_command_class
 
 from crossmemory.agents.pydantic_ai import PydanticAIAgent, trouble
 from crossmemory.agents.tools import policy_of
 from crossmemory.conf import Settings
 from crossmemory.events import TYPES
+from crossmemory.management import bot_process
+from crossmemory.management.commands import run_telegram_bot
+from crossmemory.models import Poller
 from crossmemory.surfaces import surfaces
 from crossmemory.testing import providers
 from crossmemory.testing.cache import PROVIDERS
@@ -130,3 +136,30 @@ def test_the_examples_about_providers_run() -> None:
     for example in blocks("python", "docs/providers.md"):
         exec(compile(example, "providers.md", "exec"), names)
     assert names["cache"].sent
+
+
+def test_the_runbook_has_every_state_and_exit_code() -> None:
+    page = (ROOT / "docs/operations.md").read_text()
+    runbook = page.partition("## Runbook")[2]
+    assert set(re.findall(r"^\| `(\w+)` \|", runbook, re.MULTILINE)) == {*Poller.State.values, "never"}
+    codes = re.findall(r"^\| (\d) \|", page, re.MULTILINE)
+    assert codes == ["0", "1", str(run_telegram_bot.MISCONFIGURED), str(bot_process.SILENT)]
+    for command in re.findall(r"(?:manage\.py\"?,? |`)\"?(run_telegram_bot|crossmemory_\w+)", page):
+        load_command_class("crossmemory", command)
+    grace = re.search(r"--grace` seconds \((\d+)\)", page)
+    assert grace
+    stops = [int(number) for number in re.findall(r"(?:TimeoutStopSec=|stop_grace_period: |kill_timeout: )(\d+)", page)]
+    assert stops == [30, 30, 30_000]
+    assert int(grace[1]) < 30
+
+
+def test_the_units_of_the_runbook_can_be_read() -> None:
+    (unit,) = blocks("ini", "docs/operations.md")
+    systemd = configparser.ConfigParser()
+    systemd.optionxform = str  # type: ignore[assignment,method-assign]
+    systemd.read_string(unit)
+    assert systemd["Service"]["ExecStart"].endswith("manage.py run_telegram_bot")
+    (compose,) = blocks("yaml", "docs/operations.md")
+    bot = yaml.safe_load(compose)["services"]["bot"]
+    assert bot["command"] == ["python", "manage.py", "run_telegram_bot"]
+    assert bot["healthcheck"]["test"][-1] == "crossmemory_health"

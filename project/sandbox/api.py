@@ -44,6 +44,9 @@ async def act(bot: Bot, method: str, values: params.Params) -> Any:
 
 async def spoiled(fault: Fault, bot: Bot, method: str, values: params.Params) -> HttpResponseBase:
     """What a bot gets to see of a call that meets ``fault``."""
+    if fault.drop in (Fault.Drop.SLOW, Fault.Drop.BROKEN):
+        answer = _answer(await act(bot, method, values)).content
+        return faults.trickling(answer, fault.delay) if fault.drop == Fault.Drop.SLOW else HttpResponse(b"<html>oops")
     if fault.drop == Fault.Drop.AFTER:
         await act(bot, method, values)
     await asyncio.sleep(fault.delay)

@@ -132,7 +132,7 @@ def fault(request: HttpRequest) -> dict[str, Any]:
         drop=fields.text(body, "drop"),
     )
     if row.drop not in Fault.Drop.values:
-        raise DoorError(f'drop must be "before" or "after", not {row.drop!r}')
+        raise DoorError(f"drop must be one of {', '.join(filter(None, Fault.Drop.values))}, not {row.drop!r}")
     if (row.status, row.retry_after, row.migrate_to_chat_id) == (None, None, None) and not (row.delay or row.drop):
         raise DoorError("a fault needs a status, retry_after, migrate_to_chat_id, delay or drop")
     row.save()

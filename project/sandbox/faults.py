@@ -10,6 +10,8 @@ from django.http import StreamingHttpResponse
 from .errors import ApiError
 from .models import Fault
 
+_TRICKLE_SECONDS = 0.1
+
 WORDS = {
     400: "Bad Request: can't parse entities",
     401: "Unauthorized",
@@ -71,3 +73,15 @@ def dropped() -> StreamingHttpResponse:
     response = StreamingHttpResponse(nothing(), content_type="application/json")
     response["Content-Length"] = "1000"
     return response
+
+
+def trickling(answer: bytes, seconds: float) -> StreamingHttpResponse:
+    """An answer that keeps coming, a little at a time, so that no single wait is long."""
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for _ in range(int(seconds / _TRICKLE_SECONDS)):
+            yield b" "  # JSON does not mind
+            await asyncio.sleep(_TRICKLE_SECONDS)
+        yield answer
+
+    return StreamingHttpResponse(pieces(), content_type="application/json")

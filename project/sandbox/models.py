@@ -150,6 +150,8 @@ class Fault(models.Model):
         NO = "", "answer"
         BEFORE = "before", "close the connection, do nothing"
         AFTER = "after", "do it, lose the answer"
+        SLOW = "slow", "do it, let the answer trickle for as long as the delay says"
+        BROKEN = "broken", "do it, answer with what is no JSON"
 
     method = models.CharField(max_length=64, help_text="A method's name in lower case, or * for every method")
     chat_id = models.BigIntegerField(null=True, blank=True, help_text="Only calls for this chat")

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
 from django.utils import timezone
 
+from crossmemory.models import Poller
 from crossmemory.testing.factories import PollerFactory
 from tests.telegram.conftest import BOT, TOKEN
 
@@ -52,7 +54,7 @@ def test_trouble_is_unhealthy(state: str) -> None:
 def test_a_bot_whose_process_was_killed_is_stopped_at_once() -> None:
     polled(lease_until=timezone.now() - timedelta(seconds=1))
     code, shown = health()
-    assert (code, shown["state"], shown["problems"]) == (1, "stopped", ["Polling: stopped."])
+    assert (code, shown["state"], shown["problems"]) == (1, "stopped", ["Receiving: stopped."])
 
 
 def test_a_bot_that_holds_its_place_without_success_is_unhealthy() -> None:
@@ -63,3 +65,30 @@ def test_a_bot_that_holds_its_place_without_success_is_unhealthy() -> None:
 def test_a_bot_that_never_polled_is_unhealthy() -> None:
     code, shown = health()
     assert (code, shown["state"]) == (1, "never")
+
+
+@pytest.fixture
+def address(settings: Any) -> str:
+    settings.ROOT_URLCONF = "tests.telegram.urls"
+    return "/health/"
+
+
+def test_supervisors_ask_an_address(client: Client, address: str) -> None:
+    assert client.get(address).status_code == 503
+    polled()
+    answer = client.get(address)
+    assert (answer.status_code, answer.json()) == (
+        200, {"status": "healthy", "surfaces": [{"surface": "telegram", "state": "ok"}]},
+    )  # fmt: skip
+    Poller.objects.update(state="conflict", detail="somebody else")
+    answer = client.get(address)
+    assert (answer.status_code, answer.json()["status"]) == (503, "unhealthy")
+    assert "somebody" not in answer.content.decode()
+
+
+def test_staff_are_told_the_particulars(client: Client, address: str, user: Any, admin_user: Any) -> None:
+    polled(state="conflict", detail="somebody else")
+    client.force_login(user)
+    assert "somebody" not in client.get(address).content.decode()
+    client.force_login(admin_user)
+    assert client.get(address).json()["surfaces"][0]["detail"] == "somebody else"

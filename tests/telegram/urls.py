@@ -2,7 +2,10 @@
 
 from django.urls import include, path
 
+from crossmemory.management import health
+
 urlpatterns = [
     path("sandbox/", include("project.sandbox.urls")),
     path("telegram/", include("crossmemory.surfaces.telegram.urls")),
+    path("health/", health.view),
 ]
