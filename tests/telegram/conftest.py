@@ -35,7 +35,9 @@ def server(transactional_db: None, settings: Any) -> Iterator[LiveServer]:
 
 @pytest.fixture
 async def doors(server: LiveServer) -> AsyncIterator[Doors]:
-    async with httpx.AsyncClient(base_url=server.base, timeout=10) as client:
+    # A connection that is kept open may be closed just when it is used again.
+    fresh = httpx.Limits(max_keepalive_connections=0)
+    async with httpx.AsyncClient(base_url=server.base, timeout=10, limits=fresh) as client:
         yield Doors(client)
 
 
