@@ -13,7 +13,7 @@ from importlib import import_module
 from typing import Any, NoReturn
 
 ALONE = ("cache", "histories")
-MEASUREMENTS = ("store", "context", "attach", "resume", "storm", "stream", "burst", "counts")
+MEASUREMENTS = ("store", "context", "attach", "resume", "storm", "stream", "burst", "search", "counts")
 
 
 def main() -> int:
