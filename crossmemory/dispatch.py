@@ -85,7 +85,7 @@ class Sender:
         if self.surface.has_buttons:
             await db.run(cards.show_elsewhere, self.alias, account)
         for row in await db.run(outbox.claim_lost, self.alias, account, self.worker):
-            await db.run(outbox.unknown, row, "The process that sent it ended before it knew.")
+            await db.run(outbox.lost, row)
         free = _AT_ONCE - len(self._tasks)
         if free <= 0:
             return
@@ -102,14 +102,28 @@ class Sender:
         destination = Destination(row.surface, row.account, row.chat, row.topic, row.reply_to if not row.piece else "")
         try:
             outcome, piece = await db.run(prepare, row)
+            if piece is not None and (must_wait := await self.surface.turn(destination)) is not None:
+                outcome, piece = must_wait, None
             if piece is not None:
-                outcome = await self.surface.deliver(destination, piece)
+                await db.run(outbox.handed, row)
+        except (Fenced, DatabaseError, InterfaceError) as error:  # nothing was sent: its lease runs out
+            logger.warning("%s: piece %s is left to others: %r", self.alias, row.uid, error)
+            return
+        except Exception as error:
+            logger.exception("%s: preparing piece %s raised.", self.alias, row.uid)
+            outcome, piece = Outcome("retry", error=repr(error)), None
+        if piece is not None:
+            outcome = await self._deliver(row, destination, piece)
+        await self._note(row, outcome)
+
+    async def _deliver(self, row: Delivery, destination: Destination, piece: Piece) -> Outcome:
+        try:
+            return await self.surface.deliver(destination, piece)
         except CrossmemoryError as error:
-            outcome = Outcome("failed", error=str(error))
+            return Outcome("failed", error=str(error))
         except Exception as error:  # whatever a surface raises: it may have been sent
             logger.exception("%s: delivering piece %s raised.", self.alias, row.uid)
-            outcome = Outcome("unknown", error=repr(error))
-        await self._note(row, outcome)
+            return Outcome("unknown", error=repr(error))
 
     async def _note(self, row: Delivery, outcome: Outcome) -> None:
         """Record what became of it, again and again while the database is away."""

@@ -2,7 +2,8 @@
 
 pending → sending → sent, or back to pending (later), or unknown, failed, blocked, cancelled. A row is written in the
 transaction of what it says. Every move is conditional on what the row was, so two workers never have the same row.
-Lease time is the database's clock.
+Just before it goes to the platform it is marked as handed over: what a dead worker had not come to hand over goes again
+as if nothing had been. Lease time is the database's clock.
 """
 
 import logging
@@ -92,7 +93,11 @@ def claim(surface: str, account: str, worker: str, limit: int) -> list[Delivery]
     taken = []
     for row in due.order_by("pk")[:limit]:
         moved = rows.filter(pk=row.pk, status=Status.PENDING).update(
-            status=Status.SENDING, worker=worker, lease_until=clock.ahead(LEASE_SECONDS), attempts=F("attempts") + 1
+            status=Status.SENDING,
+            worker=worker,
+            lease_until=clock.ahead(LEASE_SECONDS),
+            handed_at=None,
+            attempts=F("attempts") + 1,
         )
         if moved:
             row.status, row.worker, row.attempts = Status.SENDING, worker, row.attempts + 1
@@ -101,7 +106,7 @@ def claim(surface: str, account: str, worker: str, limit: int) -> list[Delivery]
 
 
 def claim_lost(surface: str, account: str, worker: str) -> list[Delivery]:
-    """Take the pieces whose worker died while it was sending them: nobody knows whether they arrived."""
+    """Take the pieces whose worker died while it had them. See `lost`."""
     rows = _rows(surface, account).filter(clock.lapsed(LEASE_SECONDS), status=Status.SENDING)
     taken = []
     for row in rows.order_by("pk")[:100]:
@@ -158,6 +163,21 @@ def limited(row: Delivery, seconds: float, error: str) -> None:
         attempts=F("attempts") - 1,
         error=_short(error),
     )
+
+
+def handed(row: Delivery) -> None:
+    """It goes to the platform now. Raises Fenced: a worker that slept through its lease must not send it."""
+    mine = _rows(row.surface, row.account).filter(pk=row.pk, status=Status.SENDING, worker=row.worker)
+    if not mine.update(handed_at=Now(), lease_until=clock.ahead(LEASE_SECONDS)):
+        raise Fenced("Another worker has this piece now.")
+
+
+def lost(row: Delivery) -> None:
+    """Its worker ended before it knew: it goes again, unlabelled if it was not handed over. Raises Fenced."""
+    if row.handed_at is not None:
+        unknown(row, "The process that sent it ended before it knew.")
+    else:
+        _move(row, status=Status.PENDING, not_before=None, attempts=F("attempts") - 1)
 
 
 def unknown(row: Delivery, error: str) -> None:

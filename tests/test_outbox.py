@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.db import transaction
+from django.db import OperationalError, transaction
 from django.utils import timezone
 
 from crossmemory import db, dispatch, linking, log, outbox
@@ -322,18 +322,72 @@ async def test_a_chat_that_moved_is_followed_at_the_last_attempt_too(surface: Fa
     assert await db.run(states) == ["sent"]
 
 
-async def test_a_piece_whose_sender_was_killed_is_sent_once_more_labelled(surface: FakeSurface) -> None:
-    def killed() -> None:
-        write("one")
-        (row,) = outbox.claim("pigeon", "pigeon", "the dead one", 5)
-        assert outbox.claim_lost("pigeon", "pigeon", "another") == []
-        Delivery.objects.filter(pk=row.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
+def killed(*, handed: bool) -> None:
+    """A sender took a piece, perhaps handed it over, and died."""
+    write("one")
+    (row,) = outbox.claim("pigeon", "pigeon", "the dead one", 5)
+    if handed:
+        outbox.handed(row)
+    assert outbox.claim_lost("pigeon", "pigeon", "another") == []
+    Delivery.objects.filter(pk=row.pk).update(lease_until=timezone.now() - timedelta(seconds=1))
 
-    await db.run(killed)
+
+async def test_a_piece_whose_sender_was_killed_is_sent_once_more_labelled(surface: FakeSurface) -> None:
+    await db.run(killed, handed=True)
     await work(2)
     assert surface.texts() == ["one"]
     assert surface.given[0][2]["label"]
     assert await db.run(states) == ["sent"]
+
+
+async def test_what_a_killed_sender_had_not_handed_over_goes_as_if_nothing_had_been(surface: FakeSurface) -> None:
+    def over_and_over() -> None:
+        write("one")
+        for _ in range(app.DELIVERY_MAX_ATTEMPTS + 1):
+            (row,) = outbox.claim("pigeon", "pigeon", "dead", 5)
+            Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1))
+            (row,) = outbox.claim_lost("pigeon", "pigeon", "another")
+            outbox.lost(row)
+
+    await db.run(over_and_over)
+    await work(2)
+    assert surface.texts() == ["one"]
+    assert "label" not in surface.given[0][2]
+    assert await db.run(states) == ["sent"]
+
+
+async def test_a_sender_that_slept_before_it_handed_over_sends_nothing(surface: FakeSurface) -> None:
+    """Stopped while it waited for its turn; when it goes on, another has sent the piece."""
+    await db.run(write, "one")
+
+    async def long_turn(destination: Destination) -> Outcome | None:
+        surface.turn = lambda destination: Surface.turn(surface, destination)  # type: ignore[method-assign]
+        await db.run(lambda: Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
+        await work(2)
+        assert surface.texts() == ["one"]
+        return None
+
+    surface.turn = long_turn  # type: ignore[method-assign]
+    await work(3)
+    assert surface.texts() == ["one"]
+    assert await db.run(states) == ["sent"]
+
+
+async def test_while_the_database_is_away_nothing_is_handed_over(
+    surface: FakeSurface, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(row: Delivery) -> None:
+        raise OperationalError("gone")
+
+    await db.run(write, "one")
+    with monkeypatch.context() as patch:
+        patch.setattr(outbox, "handed", away)
+        await work(1)
+    assert surface.texts() == []
+    await db.run(lambda: Delivery.objects.update(lease_until=timezone.now() - timedelta(seconds=1)))
+    await work(2)
+    assert surface.texts() == ["one"]
+    assert "label" not in surface.given[0][2]
 
 
 def test_a_sender_that_slept_through_its_lease_changes_nothing() -> None:

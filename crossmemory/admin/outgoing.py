@@ -33,12 +33,13 @@ class DeliveryAdmin(HistoryAdmin):
     def get_fieldsets(self, request: HttpRequest, obj: Any = None) -> Fieldsets:
         about = ("uid", "who", "conversation_link", "message_link", "answers")
         place = ("where", "account", "chat", "topic", "reply_to", "piece")
-        state = ("status", "attempts", "repeated", "not_before", "external_id", "error", "created_at", "sent_at")
+        state = ("status", "attempts", "repeated", "not_before", "handed_at", "external_id", "error")
+        times = ("created_at", "sent_at")
         words = "payload_json" if may_read(request) else "hidden"
         return [
             (None, {"fields": about}),
             (_("Where to"), {"fields": place}),
-            (_("State"), {"fields": (*state, words)}),
+            (_("State"), {"fields": (*state, *times, words)}),
         ]
 
     def has_resolve_permission(self, request: HttpRequest) -> bool:

@@ -110,6 +110,8 @@ class Delivery(models.Model):
     repeated = models.BooleanField(_("sent again"), default=False)
     worker = models.CharField(max_length=100, blank=True, default="", editable=False)
     lease_until = models.DateTimeField(null=True, blank=True, editable=False)
+    #: its sender is about to hand it to the platform: from here on nobody knows, until an outcome is recorded
+    handed_at = models.DateTimeField(_("handed over"), null=True, blank=True, editable=False)
     not_before = models.DateTimeField(_("not before"), null=True, blank=True)
     external_id = models.CharField(_("their id"), max_length=128, blank=True, default="")
     error = models.TextField(_("error"), blank=True, default="")

@@ -175,6 +175,13 @@ class Surface:
         """An answer (Markdown) as pieces that the platform accepts, in order; nothing of it is lost."""
         raise UnsupportedFeature(f"Nothing is delivered to {self.alias!r}.")
 
+    async def turn(self, destination: Destination) -> Outcome | None:
+        """Wait until this chat may get a piece, well within a lease; an outcome when that takes longer.
+
+        What takes time before a piece goes out belongs here: a process that dies in here has sent nothing.
+        """
+        return None
+
     async def deliver(self, destination: Destination, piece: Piece) -> Outcome:
         """Hand one piece to the platform. Errors are outcomes, not exceptions."""
         raise UnsupportedFeature(f"Nothing is delivered to {self.alias!r}.")

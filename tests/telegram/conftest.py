@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from crossmemory.models import SurfaceLink
-from crossmemory.surfaces import surfaces
+from crossmemory.surfaces import Destination, Outcome, Piece, surfaces
 from crossmemory.surfaces.telegram import TelegramSurface
 from tests.sandbox.conftest import Doors
 from tests.sandbox.live import LiveServer
@@ -56,6 +56,11 @@ async def surface(server: LiveServer, settings: Any) -> AsyncIterator[TelegramSu
     assert isinstance(made, TelegramSurface)
     yield made
     await made.close()
+
+
+async def deliver(surface: TelegramSurface, destination: Destination, piece: Piece) -> Outcome:
+    """As a sender does it."""
+    return await surface.turn(destination) or await surface.deliver(destination, piece)
 
 
 def link(user: Any, external_id: int = ANA) -> SurfaceLink:

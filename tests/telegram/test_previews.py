@@ -18,7 +18,7 @@ from crossmemory.surfaces.telegram import TelegramSurface
 from crossmemory.surfaces.telegram.previews import Previews
 from tests.sandbox.conftest import Doors
 from tests.support.runner import ScriptedAgent, slowly
-from tests.telegram.conftest import ANA, BOT, eventually, link
+from tests.telegram.conftest import ANA, BOT, deliver, eventually, link
 
 TO_ANA = Destination("telegram", BOT, str(ANA))
 HERE = TO_ANA.as_json()
@@ -92,7 +92,7 @@ async def test_what_was_seen_before_the_answer_is_not_shown_after_it(
     await db.run(turns.renew, run, "The ferry")
     seen = surface.pace.clock()
     (piece,) = surface.render("The ferry is late.")
-    await surface.deliver(TO_ANA, piece)
+    await deliver(surface, TO_ANA, piece)
     await asyncio.sleep(1.1)
     assert not surface.pace.may_preview(str(ANA), seen)
     assert await shown(doors) == (None, None)
@@ -107,7 +107,7 @@ async def test_an_answer_waits_for_the_preview_that_is_on_its_way(
     await previews.look()
     await asyncio.sleep(0.2)
     (piece,) = surface.render("The ferry is late.")
-    await surface.deliver(TO_ANA, piece)
+    await deliver(surface, TO_ANA, piece)
     assert await shown(doors) == (None, None)
     assert await doors.texts(ANA) == ["The ferry is late."]
 
@@ -121,7 +121,7 @@ async def test_a_limit_on_a_preview_leaves_the_chat_alone_and_the_answer_comes_w
     await looked(previews)
     assert surface.pace.closed(str(ANA)) > 0
     (piece,) = surface.render("The ferry is late.")
-    outcome = await surface.deliver(TO_ANA, piece)
+    outcome = await deliver(surface, TO_ANA, piece)
     assert outcome.fate == "rate_limited"
     assert 0 < outcome.retry_after <= 5
     assert await doors.texts(ANA) == []

@@ -141,6 +141,7 @@ async def test_the_token_reaches_no_log(
     import logging
 
     with caplog.at_level(logging.DEBUG):
+        await surface.deliver(TO_ANA, Piece("x"))  # from the first use on
         logging.getLogger("httpx").warning("HTTP Request: POST %s", f"{surface.api_url}/bot{surface.token}/getMe")
         await surface.deliver(TO_ANA, Piece("x"))
     assert surface.token not in caplog.text

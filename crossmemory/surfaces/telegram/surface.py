@@ -116,13 +116,16 @@ class TelegramSurface(Surface):
         """Have Telegram offer these commands: by language, "" for all others."""
         await menu.publish(self.bot(), menus)
 
-    async def deliver(self, destination: Destination, piece: Piece) -> Outcome:
+    async def turn(self, destination: Destination) -> Outcome | None:
         if (seconds := self.pace.closed(destination.chat)) > 0:
             return Outcome("rate_limited", retry_after=seconds, error="Asked to wait a moment ago.")
         await asyncio.sleep(self.pace.turn(destination.chat))
         self.pace.answered(destination.chat)
         if preview := self.pace.under_way.get(destination.chat):
             await asyncio.wait([preview])  # else it could arrive below the answer; it gives up by itself
+        return None
+
+    async def deliver(self, destination: Destination, piece: Piece) -> Outcome:
         outcome = await sending.send(self.bot(), destination, piece)
         if outcome.fate == "rate_limited":
             self.pace.close(destination.chat, outcome.retry_after)
