@@ -52,7 +52,9 @@ async def outcome(doors: Doors, asked: list[str]) -> dict[str, Any]:
     texts = await doors.texts(ANA)
     repeats = [text for text in texts if REPEATED in text]
     shown = Counter(q for text in texts if text not in repeats for q in of(text))
-    seen = shown + Counter(q for text in repeats for q in of(text))
+    # Killed twice with the same piece in flight: that one waits for staff, who see that it is maybe sent.
+    maybe = await db.run(list, Delivery.objects.filter(status="unknown").values_list("payload__text", flat=True))
+    seen = shown + Counter(q for text in (*repeats, *maybe) for q in of(text))
     open_rows = InboundUpdate.objects.filter(status__in=["received", "dead"])
     stuck = Delivery.objects.exclude(status__in=["sent", "unknown", "cancelled"])
     closed = await db.run(Run.objects.filter(status__in=["abandoned", "failed"]).count)
@@ -90,7 +92,7 @@ async def test_killed_at_every_step_it_loses_and_doubles_nothing(
         asked.append(f"question {number};")
         await doors.say(asked[-1])
         assert await bot.ended(60) == -signal.SIGKILL, step
-        in_flight = await pieces(Q(status="sending"))
+        in_flight = await pieces(Q(status="sending", handed_at__isnull=False))
         assert len(in_flight) <= 1  # of one chat
         flying |= in_flight
     bot.start()
