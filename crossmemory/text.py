@@ -147,6 +147,15 @@ CHAT: dict[str, _StrPromise] = {
     "reason_boundary": _("from before the fresh start"),
     "reason_set_aside": _("left out here by you"),
     "reason_too_long": _("more than the model takes in"),
+    # Searching in everything that was said
+    "search": _("Search"),
+    "search_title": _("Search what was said"),
+    "search_field": _("Words to look for"),
+    "search_hint": _("In all your chats and connected accounts, however long ago."),
+    "search_none": _("Nothing was found. Fewer or other words may help."),
+    "search_found_one": _("{count} result."),
+    "search_found_other": _("{count} results, the best first."),
+    "search_gone": _("That message is not there any more."),
     # What the assistant remembers here from elsewhere
     "remembers_intro": _(
         "Said elsewhere, and known in this chat. Switch off what should not count here: it stays"

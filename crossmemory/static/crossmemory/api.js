@@ -4,7 +4,7 @@
  * Writing uses the CSRF token that was given to *this page*: it stops working when somebody else signs in,
  * so nothing is ever sent under another sign-in.
  *
- * @import {Account, Context, Conversation, FeedMessage, LeaveOut, LinkCode, LogEvent, Memory, Sharing, Surface} from "./types.js"
+ * @import {Account, Context, Conversation, FeedMessage, Found, LeaveOut, LinkCode, LogEvent, Memory, Sharing, Surface} from "./types.js"
  */
 
 import { ApiError, asObject, firstText } from "./refusal.js";
@@ -167,6 +167,16 @@ export class Api {
     return this.#call("GET", `${this.conversations}${id}/events/stream/${query}`, { headers: { ...this.#headers("GET"), Accept: "text/event-stream" }, signal });
   }
 
+  /**
+   * What was said that fits some words, best first.
+   * @param {string} words
+   * @param {AbortSignal} signal
+   * @returns {Promise<{results: Found[], next: string | null}>}
+   */
+  search(words, signal) {
+    return this.request("GET", `${this.root}search/?q=${encodeURIComponent(words)}`, undefined, { signal });
+  }
+
   /** @param {string} id */
   stopRun(id) {
     return this.request("POST", `${this.conversations}${id}/stop/`, {});
@@ -266,13 +276,14 @@ export class Api {
    * @param {string} method
    * @param {string} address
    * @param {Record<string, unknown>} [body]
+   * @param {{signal?: AbortSignal}} [more]
    * @returns {Promise<any>}
    * @throws {ApiError}
    */
-  async request(method, address, body) {
+  async request(method, address, body, more = {}) {
     const headers = this.#headers(method);
     if (body !== undefined) headers["Content-Type"] = "application/json";
-    const response = await this.#call(method, address, { headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
+    const response = await this.#call(method, address, { headers, ...more, ...(body === undefined ? {} : { body: JSON.stringify(body) }) });
     return response.status === 204 ? null : response.json().catch(() => null);
   }
 

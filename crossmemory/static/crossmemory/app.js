@@ -10,11 +10,13 @@ import { Api, ApiError } from "./api.js";
 import { Contexts } from "./contexts.js";
 import { Deeds } from "./deeds.js";
 import { Directory } from "./directory.js";
+import { Finder } from "./finding.js";
 import { listen } from "./listen.js";
 import { followKeyboard, remember, remembered, socketAddress } from "./page.js";
 import { signedOutPlace } from "./places.js";
 import { countUnread, Reading, showBadge } from "./reading.js";
 import { MemoryDialog } from "./remembers.js";
+import { SearchDialog } from "./searching.js";
 import { Session } from "./session.js";
 import { Shell } from "./shell.js";
 import { Store } from "./store.js";
@@ -76,6 +78,7 @@ export class Chat {
       list: {
         onOpen: (id) => void this.open(id),
         onNew: () => void this.openNew(),
+        onSearch: () => void this.search(),
         onAccount: (surface) => void this.#account(surface),
         onMore: () => void this.deeds.attempt(() => this.directory.more()).then(() => this.#draw()),
       },
@@ -109,6 +112,13 @@ export class Chat {
     }, config.limits);
     this.timeline = this.shell.timeline;
     this.composer = this.shell.composer;
+    this.finder = new Finder({
+      timeline: this.timeline,
+      session: () => this.session,
+      open: (id) => this.open(id, false),
+      attempt: (act) => this.deeds.attempt(act),
+      gone: () => this.shell.say(texts.t("search_gone")),
+    });
     this.reading = new Reading(
       () => (this.#over ? null : this.session),
       (session) => this.#patch(session.conversation, { unread: 0, read_seq: session.state.seq }),
@@ -267,6 +277,15 @@ export class Chat {
     if (session.link === "final" && (session.code === 4503 || session.code === 4504)) void this.store.dropCopy(session.conversation);
     this.reading.look();
     this.#draw();
+    this.finder.look();
+  }
+
+  /** Look for what was said, and go there. */
+  async search() {
+    if (this.#over || this.host.querySelector("dialog[open]")) return;
+    this.shell.showSide(false);
+    const found = await new SearchDialog(this).open();
+    if (found && !this.#over) await this.finder.go(found);
   }
 
   /**
@@ -376,6 +395,13 @@ export class Chat {
     const escape = (/** @type {Event} */ event) => {
       if (/** @type {KeyboardEvent} */ (event).key === "Escape" && this.shell.sideIsOpen) this.shell.showSide(false);
     };
+    const shortcut = (/** @type {Event} */ event) => {
+      const { key, ctrlKey, metaKey, target } = /** @type {KeyboardEvent} */ (event);
+      const ours = target === document.body || (target instanceof Node && this.host.contains(target));
+      if (key.toLowerCase() !== "k" || !(ctrlKey || metaKey) || !ours || event.defaultPrevented) return;
+      event.preventDefault();
+      void this.search();
+    };
     const timer = setInterval(look, LIST_POLL);
     this.#unlisten.push(
       () => clearInterval(timer),
@@ -384,6 +410,7 @@ export class Chat {
       listen(window, "focus", look),
       listen(document, "visibilitychange", look),
       listen(this.host, "keydown", escape),
+      listen(document, "keydown", shortcut),
     );
   }
 

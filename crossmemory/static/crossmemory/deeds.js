@@ -30,13 +30,16 @@ export class Deeds {
    * Do something that needs the server; say it when it did not work.
    * @param {() => Promise<unknown>} act
    * @param {string} [otherwise]  key of what to say without the server's own words
+   * @returns {Promise<boolean>} whether it did
    */
   async attempt(act, otherwise = "did_not_work") {
     try {
       await act();
       this.page.say("");
+      return true;
     } catch (error) {
       this.page.say(problemWords(this.page.texts, error, otherwise));
+      return false;
     }
   }
 

@@ -13,6 +13,7 @@ import { chip } from "./saw.js";
  * @typedef {object} ListActions
  * @property {(id: string) => void} onOpen
  * @property {() => void} onNew
+ * @property {() => void} onSearch
  * @property {(surface: string) => void} onAccount
  * @property {() => void} onMore
  *
@@ -34,8 +35,9 @@ export class ChatList {
     this.texts = texts;
     this.actions = actions;
     this.fresh = h("button", { type: "button", class: "cm-new", "data-cm": "new-chat", onclick: () => actions.onNew() }, texts.t("new_chat"));
+    this.search = h("button", { type: "button", class: "cm-new", "data-cm": "search-open", onclick: () => actions.onSearch() }, texts.t("search"));
     this.nav = h("nav", { class: "cm-list", "aria-label": texts.t("chats"), "data-cm": "list" });
-    this.element = h("aside", { class: "cm-side", "data-cm": "side" }, this.fresh, this.nav);
+    this.element = h("aside", { class: "cm-side", "data-cm": "side" }, h("div", { class: "cm-side-head" }, this.fresh, this.search), this.nav);
     this.rows = new Keyed(this.nav);
   }
 

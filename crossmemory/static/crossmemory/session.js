@@ -168,13 +168,16 @@ export class Session {
     ).length;
   }
 
-  /** Ask the message feed for a page before the oldest message known. */
-  async loadEarlier() {
+  /**
+   * Ask the message feed for a page before the oldest message known.
+   * @param {number} [limit]  messages
+   */
+  async loadEarlier(limit) {
     if (this.loadingEarlier || this.state.before === null) return;
     this.loadingEarlier = true;
     this.#changed(false);
     try {
-      const page = await this.options.api.listMessages(this.conversation, this.state.before);
+      const page = await this.options.api.listMessages(this.conversation, this.state.before, limit);
       this.state = mergeFeed(this.state, page);
       this.#keep();
     } finally {

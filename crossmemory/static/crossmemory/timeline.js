@@ -14,6 +14,9 @@ import { Reader } from "./scroll.js";
 /** Items drawn at first and added by each "load earlier". */
 const PAGE = 120;
 
+/** Milliseconds for which a message that was searched for is marked. */
+const REVEALED = 3_000;
+
 /**
  * @typedef {object} TimelineActions
  * @property {() => void} onEarlier  older messages are wanted from the server
@@ -106,6 +109,30 @@ export class Timeline {
     else release();
     if (this.#pinned && session.complete) this.#settle();
     this.reader.look();
+  }
+
+  /**
+   * Bring a message into view and mark it for a moment, if it is held.
+   * @param {string} id
+   * @returns {boolean}
+   */
+  reveal(id) {
+    const items = this.session?.view.items.filter((item, _at, all) => !isToldBy(item, all)) ?? [];
+    const at = items.findIndex((item) => item.kind === "message" && item.id === id);
+    const item = items[at];
+    if (!item) return false;
+    this.#limit = Math.max(this.#limit, items.length - at + PAGE / 2);
+    this.#pinned = false;
+    this.#fetching = true; // the reader looks above
+    this.update();
+    const element = this.items.get(item.key);
+    if (!element) return false;
+    element.scrollIntoView({ block: "center" });
+    element.tabIndex = -1;
+    element.focus({ preventScroll: true });
+    element.classList.add("cm-revealed");
+    setTimeout(() => element.classList.remove("cm-revealed"), REVEALED);
+    return true;
   }
 
   /** The first replay is over: from here on the reader moves, not the page. */

@@ -295,6 +295,24 @@
  *   }[],
  * }[]} surfaces
  *
+ * @typedef {object} Place  Where a message stands.
+ * @property {string} conversation
+ * @property {string} id
+ * @property {number} seq
+ *
+ * @typedef {object} Found  A message that fits a search, and what was said just before and after it.
+ * @property {string} id
+ * @property {string} conversation
+ * @property {number} seq
+ * @property {string} title  of its conversation
+ * @property {string} surface
+ * @property {string} surface_label
+ * @property {Role} role
+ * @property {string} text
+ * @property {string} at
+ * @property {Found[]} before
+ * @property {Found[]} after
+ *
  * @typedef {{left_out: boolean} & ({surface: string} | {conversation: string} | {message: string})} LeaveOut
  */
 
