@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from django.contrib import admin
 
-from project.sandbox.models import Bot, Chat, ChatMessage, Fault, Person, Press, Update
+from project.sandbox.models import Bot, Chat, ChatMessage, Fault, Person, Press, StoredFile, Update
 
 if TYPE_CHECKING:
     ModelAdmin = admin.ModelAdmin[Any]
@@ -35,6 +35,13 @@ class ChatMessageAdmin(ModelAdmin):
     list_filter = ("direction",)
     raw_id_fields = ("chat",)
     ordering = ("-pk",)
+
+
+@admin.register(StoredFile)
+class StoredFileAdmin(ModelAdmin):
+    list_display = ("file_id", "bot", "kind", "name", "mime", "size")
+    list_select_related = ("bot",)
+    exclude = ("content",)
 
 
 @admin.register(Update)

@@ -51,7 +51,11 @@ def add(chat: Chat, direction: ChatMessage.Direction, *, message_id: int | None 
         fields.setdefault("date", int(time.time()))
         message = ChatMessage(chat=chat, message_id=message_id, direction=direction, version=chat.version, **fields)
         ChatMessage.objects.bulk_create([message], ignore_conflicts=True)
-        return ChatMessage.objects.select_related("chat__bot").get(chat=chat, message_id=message_id)
+        return (
+            ChatMessage.objects.select_related("chat__bot", "file")
+            .defer("file__content")
+            .get(chat=chat, message_id=message_id)
+        )
 
 
 def change(message: ChatMessage, **fields: Any) -> ChatMessage:

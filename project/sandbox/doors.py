@@ -58,6 +58,19 @@ def say(request: HttpRequest) -> dict[str, Any]:
 
 
 @door("POST")
+def send(request: HttpRequest) -> dict[str, Any]:
+    """Files, as a form: ``user_id``, ``file`` (one to ten), ``caption``?, ``bot``?"""
+    values: dict[str, Any] = request.POST.dict()
+    said = person.send(
+        chosen_bot(values),
+        fields.needed(values, "user_id", least=1),
+        request.FILES.getlist("file"),
+        fields.raw_text(values, "caption"),
+    )
+    return {"messages": [{"update_id": each.update_id, "message_id": each.message_id} for each in said]}
+
+
+@door("POST")
 def edit(request: HttpRequest) -> dict[str, Any]:
     """``{"user_id", "message_id", "text", "bot"?}``"""
     body = fields.body(request)
@@ -174,7 +187,7 @@ def chat(request: HttpRequest) -> dict[str, Any]:
 
 def newest(rows: QuerySet[ChatMessage], count: int) -> list[ChatMessage]:
     """The last ``count`` of ``rows``, oldest first."""
-    return list(rows.select_related("chat").order_by("-message_id", "-id")[:count])[::-1]
+    return list(rows.select_related("chat", "file").defer("file__content").order_by("-message_id", "-id")[:count])[::-1]
 
 
 def state(row: Chat) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from . import chats, shapes, wake, webhooks
+from . import chats, files, shapes, wake, webhooks
 from .errors import ApiError, bad_request
 from .formatting import Entity, accept
 from .markup import checked as checked_markup
@@ -269,6 +269,7 @@ def replied_to(chat: Chat, params: Params) -> ChatMessage | None:
 # By name in lower case: the Bot API does not care about case.
 METHODS: dict[str, Method] = {
     "getme": get_me,
+    "getfile": files.get_file,
     "logout": yes,
     "close": yes,
     "sendmessage": send_message,

@@ -93,6 +93,21 @@ class Update(models.Model):
         return f"{self.update_id} {self.kind}"
 
 
+class StoredFile(models.Model):
+    """A file that a phone sent."""
+
+    bot = models.ForeignKey(Bot, on_delete=models.CASCADE, related_name="files")
+    file_id = models.CharField(max_length=64, unique=True)
+    kind = models.CharField(max_length=16, help_text="The field of a Message in which it stands")
+    name = models.CharField(max_length=100)
+    mime = models.CharField(max_length=100)
+    size = models.BigIntegerField(help_text="Bytes")
+    content = models.BinaryField()
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.name}"
+
+
 class ChatMessage(models.Model):
     """What stands in a chat, from either side."""
 
@@ -106,6 +121,8 @@ class ChatMessage(models.Model):
     sender_id = models.BigIntegerField(null=True, blank=True)
     text = models.TextField(default="", blank=True)
     media = models.CharField(max_length=32, default="", blank=True, help_text="voice, photo, … when it has no text")
+    file = models.ForeignKey(StoredFile, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    album = models.CharField(max_length=64, default="", blank=True)
     entities = models.JSONField(default=list, blank=True)
     parse_mode = models.CharField(max_length=16, default="", blank=True)
     reply_markup = models.JSONField(null=True, blank=True)

@@ -1,15 +1,20 @@
 """What a person does with their phone, turned into the updates that Telegram would make of it."""
 
 import time
+import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from . import chats, shapes, updates
+from django.core.files.uploadedfile import UploadedFile
+
+from . import chats, files, shapes, updates
 from .errors import DoorError
 from .formatting import MAX_TEXT, detect, storable, units
 from .markup import callback_data
 from .models import Bot, Chat, ChatMessage, Person, Press
 
+MAX_CAPTION = 1024
 MEDIA = [
     "voice",
     "video_note",
@@ -65,6 +70,35 @@ def say(
     return Said(updates.put(bot, {"message": body}, times=times), message.message_id)
 
 
+def send(bot: Bot, user_id: int, uploaded: Sequence[UploadedFile], caption: str) -> list[Said]:
+    """Send files, several as one album with the caption at the first."""
+    if not 0 < len(uploaded) <= files.MOST:
+        raise DoorError(f"an album has one to {files.MOST} files, not {len(uploaded)}")
+    if (size := units(caption)) > MAX_CAPTION:
+        raise DoorError(f"caption has {size} UTF-16 units; Telegram allows {MAX_CAPTION}")
+    person, chat = chats.open_private(bot, user_id)
+    if chat.blocked:
+        block(bot, user_id, False)
+    kept = [files.keep(bot, each) for each in uploaded]
+    album = uuid.uuid4().hex[:16] if len(kept) > 1 else ""
+    said = []
+    for number, row in enumerate(kept):
+        words = storable(caption) if number == 0 else ""
+        message = chats.add(
+            chat,
+            ChatMessage.Direction.IN,
+            sender_id=user_id,
+            text=words,
+            media=row.kind,
+            file=row,
+            album=album,
+            entities=detect(words),
+        )
+        body = shapes.message(message, shapes.user(person))
+        said.append(Said(updates.put(bot, {"message": body}), message.message_id))
+    return said
+
+
 def edit(bot: Bot, user_id: int, message_id: int, text: str) -> Said:
     """Change what the person said earlier."""
     checked(text)
@@ -73,7 +107,8 @@ def edit(bot: Bot, user_id: int, message_id: int, text: str) -> Said:
         raise DoorError("a person can edit only what they said themselves")
     kept = storable(text)
     chats.change(message, text=kept, entities=detect(kept), edited=int(time.time()))
-    body = shapes.message(message, shapes.user(Person.objects.get(pk=user_id))) | {"text": text}
+    words = "text" if message.file is None else "caption"
+    body = shapes.message(message, shapes.user(Person.objects.get(pk=user_id))) | {words: text}
     return Said(updates.put(bot, {"edited_message": body}), message_id)
 
 
@@ -143,8 +178,10 @@ def note(bot: Bot, body: dict[str, Any]) -> None:
 
 
 def find(bot: Bot, user_id: int, message_id: int) -> ChatMessage:
-    rows = ChatMessage.objects.select_related("chat__bot").filter(
-        chat__bot=bot, chat__chat_id=user_id, message_id=message_id, deleted=False
+    rows = (
+        ChatMessage.objects.select_related("chat__bot", "file")
+        .defer("file__content")
+        .filter(chat__bot=bot, chat__chat_id=user_id, message_id=message_id, deleted=False)
     )
     message = rows.first()
     if message is None:

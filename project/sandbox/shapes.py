@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from . import files
 from .models import Bot, Chat, ChatMessage, Person
 
 Json = dict[str, Any]
@@ -40,9 +41,15 @@ def message(row: ChatMessage, sender: Json, answered: ChatMessage | None = None)
         shape["edit_date"] = row.edited
     if row.thread_id:
         shape["message_thread_id"] = row.thread_id
-    shape["text"] = row.text
+    if row.file is not None:
+        shape |= files.shape(row.file)
+    if row.album:
+        shape["media_group_id"] = row.album
+    words, marks = ("text", "entities") if row.file is None else ("caption", "caption_entities")
+    if row.text or row.file is None:
+        shape[words] = row.text
     if row.entities:
-        shape["entities"] = row.entities
+        shape[marks] = row.entities
     if row.reply_markup and "inline_keyboard" in row.reply_markup:
         shape["reply_markup"] = row.reply_markup
     if answered is not None:
@@ -63,6 +70,8 @@ def seen(row: ChatMessage) -> Json:
         "direction": row.direction,
         "text": row.text,
         "media": row.media,
+        "file": row.file and {"id": row.file.file_id, "name": row.file.name, "mime": row.file.mime},
+        "album": row.album,
         "entities": row.entities,
         "parse_mode": row.parse_mode or None,
         "reply_markup": row.reply_markup,

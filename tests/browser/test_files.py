@@ -1,7 +1,9 @@
 """Files in the chat page: picked, dropped and pasted, brought with progress, shown, and deleted."""
 
 import base64
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -150,3 +152,27 @@ def test_a_deleted_message_takes_its_file_along(visit: Open) -> None:
     part(page, "ask-confirm").click()
     expect(page.locator('.web [data-cm="picture"]')).to_have_count(0)
     assert page.request.get(page.url.split("/demo/")[0] + url).status == 404
+
+
+def test_what_the_phone_sends_is_shown_on_both(demo: Demo, visit: Open) -> None:
+    """Two pictures as an album and a document, with their words, through the bot into the web's copy of the chat."""
+    page = visit()
+    phone = page.frame_locator("#phone")
+    phone.get_by_label("Message as Ana").fill("The boat we saw")
+    pictures = [{"name": f"{name}.png", "mimeType": "image/png", "buffer": PNG} for name in ("bow", "stern")]
+    phone.locator("#files").set_input_files(pictures)
+    expect(phone.locator("img.picture")).to_have_count(2)
+    expect(phone.locator(".me .text").last).to_contain_text("The boat we saw")
+    expect(phone.get_by_label("Message as Ana")).to_have_value("")
+    page.locator('.web [data-cm="conversation"][data-surface="telegram"]').click()
+    shown = part(page, "message").filter(has_text="The boat we saw")
+    expect(shown.locator("img")).to_have_count(2)
+    for number in range(2):
+        expect(shown.locator("img").nth(number)).to_have_js_property("complete", True)
+    phone.locator("#files").set_input_files(
+        [{"name": "ticket.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.4 a ticket"}]
+    )
+    expect(phone.get_by_role("link", name="ticket.pdf")).to_be_visible()
+    expect(part(page, "message").filter(has_text="ticket.pdf")).to_be_visible()
+    if folder := os.environ.get("LOOK_DIR"):
+        page.screenshot(path=Path(folder) / "files.png")

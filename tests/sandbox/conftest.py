@@ -36,6 +36,7 @@ def bot_for(server: LiveServer, token: str = TOKEN) -> telegram.Bot:
     return telegram.Bot(
         token,
         base_url=f"{server.base}/bot",
+        base_file_url=f"{server.base}/file/bot",
         request=HTTPXRequest(read_timeout=3),
         get_updates_request=HTTPXRequest(read_timeout=3, connection_pool_size=4),
     )

@@ -32,15 +32,36 @@ export function bubble(message, { say, press, pressed, answered }) {
   if (message.message_id) row.dataset.message = message.message_id;
   const body = make("div", "bubble");
   if (answered) body.append(make("div", "reply", answered.text));
-  if (message.media) body.append(make("div", "media", words[message.media] ?? words.attachment));
-  const text = make("div", "text");
-  text.append(render(message.text, message.entities, say));
-  body.append(text);
+  if (message.media) body.append(medium(message));
+  if (message.text || !message.media) {
+    const text = make("div", "text");
+    text.append(render(message.text, message.entities, say));
+    body.append(text);
+  }
   if (!message.draft) body.append(meta(message, mine));
   row.append(body);
   const keys = keyboard(message, { say, press, pressed });
   if (keys) row.append(keys);
   return row;
+}
+
+/** A picture as one; of everything else what it is and, if it was sent here, its name, which opens it. */
+function medium({ media, file }) {
+  const word = words[media] ?? words.attachment;
+  if (!file) return make("div", "media", word);
+  const address = document.getElementById("phone").dataset.sent.replace(/0$/, encodeURIComponent(file.id));
+  if (media === "photo") {
+    const picture = make("img", "picture");
+    picture.src = address;
+    picture.alt = file.name;
+    return picture;
+  }
+  const box = make("div", "media", `${word}: `);
+  const link = make("a", "", file.name);
+  link.href = address;
+  link.download = file.name;
+  box.append(link);
+  return box;
 }
 
 function meta(message, mine) {

@@ -9,6 +9,7 @@ const phone = document.getElementById("phone");
 const log = document.getElementById("log");
 const form = document.getElementById("composer");
 const input = document.getElementById("text");
+const filesInput = document.getElementById("files");
 const stateLine = document.getElementById("state");
 const alertLine = document.getElementById("alert");
 const startButton = document.getElementById("start");
@@ -139,6 +140,31 @@ async function deliver(item) {
   await look();
 }
 
+/** Files go as they are picked, with what stands in the line as their caption. */
+async function send(picked) {
+  const form = new FormData();
+  form.append("bot", bot);
+  form.append("user_id", user);
+  form.append("caption", input.value);
+  for (const file of picked) form.append("file", file);
+  const label = filesInput.parentElement;
+  label.setAttribute("aria-busy", "true");
+  try {
+    const response = await fetch(phone.dataset.send, { method: "POST", body: form, credentials: "same-origin" });
+    const answer = await response.json();
+    if (!response.ok) throw new Error(answer.error);
+    input.value = "";
+    grow();
+    tell("");
+  } catch (error) {
+    tell(error.message || words.failed);
+  }
+  label.removeAttribute("aria-busy");
+  filesInput.value = "";
+  await look();
+  toEnd();
+}
+
 async function press(message, data) {
   const key = `${message.message_id} ${data}`;
   if ([...pressed.values()].includes(key)) return;
@@ -195,6 +221,7 @@ form.addEventListener("submit", (event) => {
   say(text);
 });
 input.addEventListener("input", grow);
+filesInput.addEventListener("change", () => { if (filesInput.files.length) send([...filesInput.files]); });
 input.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
     event.preventDefault();
