@@ -161,7 +161,11 @@ class _Execution:
         )
 
     async def _take_steers(self) -> list[str]:
-        steers = await turns.atake_steers(self.run)
+        try:
+            steers = await turns.atake_steers(self.run)
+        except DATABASE_GONE as error:  # the answer goes on; what was said is heard later, or answered next
+            logger.warning("Run %s: steers could not be read: %r", self.run.uid, error)
+            return []
         self.taken += [message.pk for message in steers]
         self.seen = max([self.seen, *self.taken])
         return [message.text for message in steers]
@@ -171,7 +175,7 @@ class _Execution:
         asked = [message.id for message in self.context.asked] if self.context else []
         if not most or not asked:
             return []
-        found = await attachments.apictures(self.run.conversation_id, asked, most, most_bytes)
+        found = await stored(self.run, attachments.apictures, self.run.conversation_id, asked, most, most_bytes)
         return [Picture(str(row.uid), row.mime, content) for row, content in found]
 
     async def _answer(self) -> None:

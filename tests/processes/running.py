@@ -147,6 +147,15 @@ class Demo:
         answer.raise_for_status()
         return int(answer.json()["message_id"])
 
+    def try_to_say(self, text: str) -> int | None:
+        """The same while the site may be unable to keep it: then nothing was said."""
+        answer = httpx.post(f"{self.site}/sandbox/telegram/say", json={"user_id": ANA, "text": text})
+        return int(answer.json()["message_id"]) if answer.status_code == 200 else None
+
+    def typing(self, chat_id: int = ANA) -> bool:
+        answer = httpx.get(f"{self.site}/sandbox/telegram/chat", params={"chat_id": chat_id})
+        return answer.status_code == 200 and bool(answer.json()["action"] or answer.json()["draft"])
+
     def press(self, message_id: int, data: str, user_id: int = ANA) -> None:
         """Press a button below a message of the bot."""
         pressed = {"user_id": user_id, "message_id": message_id, "data": data}

@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import OperationalError
 from django.utils import timezone
 
 from crossmemory import db, erase, intake, log, turns
@@ -66,6 +67,34 @@ async def test_an_agent_takes_steers_between_steps(conversation: Conversation, s
     assert await db.run(events, conversation, "steer") == ["steer.accepted", "steer.consumed"]
     await db.run(check_counters, conversation)
     assert (await db.run(Message.objects.get, text="and in red")).turn == 2
+
+
+async def test_a_database_that_is_away_costs_no_answer_and_no_steer(
+    conversation: Conversation, script: type[ScriptedAgent], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, away = turns.atake_steers, [False]
+
+    async def take(run: Run, among: Any = None) -> Any:
+        if away[0]:
+            raise OperationalError("gone")
+        return await real(run, among)
+
+    async def steps(context: Context) -> AsyncIterator[str]:
+        if len(script.contexts) > 1:
+            yield f"re: {context.question}"
+            return
+        yield "first step. "
+        await db.run(say, conversation, "and in red")
+        away[0] = True
+        yield f"taken: {await context.take_steers()}"
+        away[0] = False
+
+    monkeypatch.setattr(turns, "atake_steers", take)
+    script.script = steps
+    await db.run(say, conversation, "paint the boat")
+    assert await engine.run_waiting("w") == 2
+    assert await db.run(answers, conversation) == ["first step. taken: []", "re: and in red"]
+    await db.run(check_counters, conversation)
 
 
 @pytest.mark.parametrize("end", ["complete", "fail", "stop", "abandon"])
