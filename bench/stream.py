@@ -39,6 +39,8 @@ async def _delays(port: int, path: str, session: str, turns: int) -> list[float]
     """Milliseconds of each turn but the first, which starts threads and connections."""
     delays = []
     async with connected(port, path, session) as socket:
+        while '"last":true' not in await frame(socket):  # a server that has just begun takes a moment to attach
+            pass
         for number in range(turns + 1):
             message = {"type": "message.send", "client_id": f"c{number}", "text": f"Question {number}?"}
             await socket.send(json.dumps(message))
