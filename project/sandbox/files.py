@@ -26,7 +26,7 @@ _PICTURES = frozenset({"image/jpeg", "image/png", "image/webp"})
 _SHOWN = _PICTURES | {"image/gif"}
 
 
-def keep(bot: Bot, uploaded: UploadedFile) -> StoredFile:
+def keep(bot: Bot, uploaded: "UploadedFile[bytes]") -> StoredFile:
     """Store a file that a phone sends. Raises DoorError."""
     size = uploaded.size or 0
     if not size:

@@ -70,7 +70,7 @@ def say(
     return Said(updates.put(bot, {"message": body}, times=times), message.message_id)
 
 
-def send(bot: Bot, user_id: int, uploaded: Sequence[UploadedFile], caption: str) -> list[Said]:
+def send(bot: Bot, user_id: int, uploaded: Sequence["UploadedFile[bytes]"], caption: str) -> list[Said]:
     """Send files, several as one album with the caption at the first."""
     if not 0 < len(uploaded) <= files.MOST:
         raise DoorError(f"an album has one to {files.MOST} files, not {len(uploaded)}")
