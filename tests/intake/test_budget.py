@@ -22,8 +22,9 @@ def limit(settings: Any) -> Any:
 
 
 @pytest.fixture
-def noon(monkeypatch: pytest.MonkeyPatch) -> datetime:
-    """It is noon by the site's clock, so that no test runs over midnight."""
+def noon(link: SurfaceLink, monkeypatch: pytest.MonkeyPatch) -> datetime:
+    """It is noon by the site's clock, so that no test runs over midnight. The account is connected before that: a
+    code's time is compared with the database's clock."""
     moment = datetime.now(UTC).replace(hour=12)
     monkeypatch.setattr(timezone, "now", lambda: moment)
     return moment
