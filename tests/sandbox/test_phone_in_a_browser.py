@@ -108,7 +108,7 @@ def test_what_could_not_be_sent_is_kept_and_sent_on_a_tap(server: LiveServer, pa
     page.goto(f"{server.base}/phone/5001/")
     page.route("**/say", lambda route: route.fulfill(status=502, body="no"))
     page.get_by_label("Message as Ana").fill("hello")
-    page.get_by_label("Send").click()
+    page.get_by_label("Send", exact=True).click()
     again = page.get_by_role("button", name="not sent: tap to try again")
     playwright.expect(again).to_be_visible()
     assert call(server, "getUpdates") == []
