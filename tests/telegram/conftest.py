@@ -2,16 +2,19 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from crossmemory.models import SurfaceLink
+from crossmemory import db
+from crossmemory.models import Delivery, Run, SurfaceLink
 from crossmemory.surfaces import Destination, Outcome, Piece, surfaces
 from crossmemory.surfaces.telegram import TelegramSurface
 from tests.sandbox.conftest import Doors
 from tests.sandbox.live import LiveServer
+from tests.telegram.bot_process import BotProcess
 
 TOKEN = "7000000001:sandbox-bot-token-for-the-demo-site"
 BOT = TOKEN.partition(":")[0]
@@ -77,3 +80,46 @@ async def eventually(ask: Callable[[], Awaitable[Any]], seconds: float = 20) -> 
     while not (answer := await ask()) and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110
         await asyncio.sleep(0.05)
     return answer
+
+
+@pytest.fixture
+def bot(server: LiveServer, tmp_path: Path) -> Iterator[BotProcess]:
+    made = BotProcess(server, tmp_path / "bot.log")
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.process.kill()
+        made.process.wait()
+    print(made.words())
+
+
+@pytest.fixture
+async def ana(user: Any, server: LiveServer) -> Any:
+    await db.run(link, user)
+    return user
+
+
+async def arrived(doors: Doors, count: int = 1) -> list[str]:
+    async def enough() -> bool:
+        return len(await doors.texts(ANA)) >= count
+
+    await eventually(enough, 30)
+    return await doors.texts(ANA)
+
+
+async def settled(doors: Doors) -> list[str]:
+    """What arrived, once nothing more is under way."""
+
+    async def idle() -> bool:
+        open_runs = Run.objects.filter(status__in=["queued", "running"])
+        waiting = Delivery.objects.filter(status__in=["pending", "sending"])
+        return not await db.run(open_runs.exists) and not await db.run(waiting.exists)
+
+    await arrived(doors)
+    await eventually(idle, 45)
+    await asyncio.sleep(0.5)
+    return await doors.texts(ANA)
+
+
+async def running() -> bool:
+    """Whether an answer is under way."""
+    return await db.run(Run.objects.filter(status="running").exists)

@@ -2,109 +2,18 @@
 
 import asyncio
 import json
-import os
 import signal
-import subprocess
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-from django.db import connection
 
 from crossmemory import db, linking
 from crossmemory.models import Delivery, Message, Poller, Run
 from tests.sandbox.conftest import Doors
-from tests.sandbox.live import LiveServer
-from tests.telegram.conftest import ANA, eventually, link
+from tests.telegram.bot_process import BotProcess
+from tests.telegram.conftest import ANA, arrived, eventually, running, settled
 
 pytestmark = pytest.mark.processes
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-class BotProcess:
-    """`manage.py run_telegram_bot`, started and ended by a test."""
-
-    def __init__(self, server: LiveServer, log: Path) -> None:
-        self.log = log
-        self.env = {
-            **os.environ,
-            "DJANGO_SETTINGS_MODULE": "tests.telegram.process_settings",
-            "TEST_DATABASE": str(connection.settings_dict["NAME"]),
-            "TELEGRAM_API_URL": server.base,
-        }
-        self.env.pop("PTB_TIMEDELTA", None)  # the command's own business
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def another(self) -> "BotProcess":
-        """A second process of the same bot."""
-        other = BotProcess.__new__(BotProcess)
-        other.log, other.env, other.process = self.log, self.env, None
-        return other
-
-    def start(self, *arguments: str, **env: str) -> None:
-        command = [sys.executable, "manage.py", "run_telegram_bot", *arguments]
-        with self.log.open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, env={**self.env, **env}, stdout=log, stderr=log)
-
-    def manage(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "manage.py", *arguments]
-        return subprocess.run(command, cwd=ROOT, env=self.env, capture_output=True, text=True, timeout=60)
-
-    def signal(self, number: int) -> None:
-        assert self.process is not None
-        self.process.send_signal(number)
-
-    async def ended(self, seconds: float = 20) -> int:
-        assert self.process is not None
-        return await asyncio.to_thread(self.process.wait, seconds)
-
-    async def kill(self) -> None:
-        self.signal(signal.SIGKILL)
-        await self.ended()
-
-    def words(self) -> str:
-        return self.log.read_text() if self.log.exists() else ""
-
-
-@pytest.fixture
-def bot(server: LiveServer, tmp_path: Path) -> Iterator[BotProcess]:
-    made = BotProcess(server, tmp_path / "bot.log")
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.process.kill()
-        made.process.wait()
-    print(made.words())
-
-
-@pytest.fixture
-async def ana(user: Any, server: LiveServer) -> Any:
-    await db.run(link, user)
-    return user
-
-
-async def arrived(doors: Doors, count: int = 1) -> list[str]:
-    async def enough() -> bool:
-        return len(await doors.texts(ANA)) >= count
-
-    await eventually(enough, 30)
-    return await doors.texts(ANA)
-
-
-async def settled(doors: Doors) -> list[str]:
-    """What arrived, once nothing more is under way."""
-
-    async def idle() -> bool:
-        open_runs = Run.objects.filter(status__in=["queued", "running"])
-        waiting = Delivery.objects.filter(status__in=["pending", "sending"])
-        return not await db.run(open_runs.exists) and not await db.run(waiting.exists)
-
-    await arrived(doors)
-    await eventually(idle, 45)
-    await asyncio.sleep(0.5)
-    return await doors.texts(ANA)
 
 
 async def test_what_is_said_is_answered(bot: BotProcess, doors: Doors, ana: Any) -> None:
@@ -170,9 +79,6 @@ async def test_killed_between_fetch_and_reply_it_answers_once_after_the_restart(
     bot.start(TEST_PACE="0.5")
     await doors.say("What do you remember about me?")
 
-    async def running() -> bool:
-        return await db.run(Run.objects.filter(status="running").exists)
-
     assert await eventually(running)
     assert await doors.texts(ANA) == []
     await bot.kill()
@@ -230,9 +136,6 @@ async def test_sigterm_lets_the_answer_under_way_finish(bot: BotProcess, doors: 
     bot.start(TEST_PACE="0.1")
     await doors.say("What do you remember about me?")
 
-    async def running() -> bool:
-        return await db.run(Run.objects.filter(status="running").exists)
-
     assert await eventually(running)
     bot.signal(signal.SIGTERM)
     assert await bot.ended() == 0
@@ -243,9 +146,6 @@ async def test_sigterm_lets_the_answer_under_way_finish(bot: BotProcess, doors: 
 async def test_a_second_signal_ends_it_at_once(bot: BotProcess, doors: Doors, ana: Any) -> None:
     bot.start("--grace", "30", TEST_PACE="3")
     await doors.say("What do you remember about me?")
-
-    async def running() -> bool:
-        return await db.run(Run.objects.filter(status="running").exists)
 
     assert await eventually(running)
     bot.signal(signal.SIGTERM)
@@ -323,9 +223,6 @@ async def test_a_process_that_sleeps_through_its_leases_doubles_nothing(
     other = bot.another()
     bot.start()
     await doors.say("question 1;")
-
-    async def running() -> bool:
-        return await db.run(Run.objects.filter(status="running").exists)
 
     assert await eventually(running)
     bot.signal(signal.SIGSTOP)

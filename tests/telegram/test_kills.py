@@ -14,9 +14,9 @@ from django.db.models import Q
 from crossmemory import db
 from crossmemory.models import Delivery, InboundUpdate, Message, Run
 from tests.sandbox.conftest import Doors
-from tests.telegram.conftest import ANA
+from tests.telegram.bot_process import BotProcess
+from tests.telegram.conftest import ANA, settled
 from tests.telegram.killing import STEPS
-from tests.telegram.test_bot_process import BotProcess, ana, bot, settled  # noqa: F401
 
 pytestmark = pytest.mark.processes
 
@@ -77,9 +77,9 @@ def of(text: str) -> list[str]:
 
 
 async def test_killed_at_every_step_it_loses_and_doubles_nothing(
-    bot: BotProcess,  # noqa: F811
+    bot: BotProcess,
     doors: Doors,
-    ana: Any,  # noqa: F811
+    ana: Any,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert await db.run(durable)

@@ -19,8 +19,8 @@ from crossmemory.surfaces.telegram.polling import Polling
 from crossmemory.surfaces.telegram.webhook import Webhook, secret_of
 from tests.sandbox.conftest import Doors
 from tests.sandbox.live import LiveServer
-from tests.telegram.conftest import ANA, BOT, eventually
-from tests.telegram.test_bot_process import BotProcess, ana, arrived, bot  # noqa: F401
+from tests.telegram.bot_process import BotProcess
+from tests.telegram.conftest import ANA, BOT, arrived, eventually
 
 PATH = "/telegram/telegram/updates/"
 UPDATE = b'{"update_id": 7, "message": {"message_id": 1, "from": {"id": 5001}, "text": "\\ud83d hello"} }'
@@ -192,7 +192,7 @@ async def test_polling_leaves_a_webhook_alone_until_it_is_told_to(
 
 
 @pytest.mark.processes
-async def test_a_bot_with_a_webhook_answers(bot: BotProcess, server: LiveServer, doors: Doors, ana: Any) -> None:  # noqa: F811
+async def test_a_bot_with_a_webhook_answers(bot: BotProcess, server: LiveServer, doors: Doors, ana: Any) -> None:
     bot.start("--webhook", site_of(server))
     await doors.say("My cat is called Miso.")
     await arrived(doors)
@@ -216,7 +216,7 @@ async def test_a_bot_with_a_webhook_answers(bot: BotProcess, server: LiveServer,
         (f"https://example.com{PATH}?x=1", "no ? or #"),
     ],
 )
-async def test_an_address_that_cannot_be_right_is_refused(bot: BotProcess, ana: Any, url: str, words: str) -> None:  # noqa: F811
+async def test_an_address_that_cannot_be_right_is_refused(bot: BotProcess, ana: Any, url: str, words: str) -> None:
     refused = bot.manage("run_telegram_bot", "--webhook", url)
     assert refused.returncode == 2
     assert words in refused.stderr
