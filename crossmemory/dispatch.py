@@ -101,11 +101,7 @@ class Sender:
     async def _send(self, row: Delivery) -> None:
         destination = Destination(row.surface, row.account, row.chat, row.topic, row.reply_to if not row.piece else "")
         try:
-            outcome, piece = await db.run(prepare, row)
-            if piece is not None and (must_wait := await self.surface.turn(destination)) is not None:
-                outcome, piece = must_wait, None
-            if piece is not None:
-                await db.run(outbox.handed, row)
+            outcome, piece = await self._ready(row, destination)
         except (Fenced, DatabaseError, InterfaceError) as error:  # nothing was sent: its lease runs out
             logger.warning("%s: piece %s is left to others: %r", self.alias, row.uid, error)
             return
@@ -115,6 +111,16 @@ class Sender:
         if piece is not None:
             outcome = await self._deliver(row, destination, piece)
         await self._note(row, outcome)
+
+    async def _ready(self, row: Delivery, destination: Destination) -> tuple[Outcome, Piece | None]:
+        """The piece, marked as handed over when its turn has come; without one, what becomes of the row."""
+        outcome, piece = await db.run(prepare, row)
+        if piece is None:
+            return outcome, None
+        if must_wait := await self.surface.turn(destination):
+            return must_wait, None
+        await db.run(outbox.handed, row)
+        return outcome, piece
 
     async def _deliver(self, row: Delivery, destination: Destination, piece: Piece) -> Outcome:
         try:

@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 
 LEASE_SECONDS = 30.0  # a piece whose worker is silent for longer is of unknown fate
 _LONGEST_PAUSE = 1800.0  # seconds between two attempts, at most
-_LONGEST_WAIT = 86_400.0  # seconds that a platform may ask for
+_LONGEST_WAIT = 86_400.0  # seconds that a platform may ask for; then it is asked again
 
 Status = Delivery.Status
 #: about what nobody is working on, a person may decide: send again, or cancel
@@ -159,7 +159,7 @@ def limited(row: Delivery, seconds: float, error: str) -> None:
     _move(
         row,
         status=Status.PENDING,
-        not_before=clock.ahead(seconds),
+        not_before=clock.ahead(min(seconds, _LONGEST_WAIT)),
         attempts=F("attempts") - 1,
         error=_short(error),
     )
@@ -167,9 +167,7 @@ def limited(row: Delivery, seconds: float, error: str) -> None:
 
 def handed(row: Delivery) -> None:
     """It goes to the platform now. Raises Fenced: a worker that slept through its lease must not send it."""
-    mine = _rows(row.surface, row.account).filter(pk=row.pk, status=Status.SENDING, worker=row.worker)
-    if not mine.update(handed_at=Now(), lease_until=clock.ahead(LEASE_SECONDS)):
-        raise Fenced("Another worker has this piece now.")
+    _while_mine(row, handed_at=Now(), lease_until=clock.ahead(LEASE_SECONDS))
 
 
 def lost(row: Delivery) -> None:
@@ -304,8 +302,12 @@ def _tell(row: Delivery, error: str) -> None:
 
 
 def _move(row: Delivery, **values: Any) -> None:
+    _while_mine(row, lease_until=None, **values)
+
+
+def _while_mine(row: Delivery, **values: Any) -> None:
     mine = _rows(row.surface, row.account).filter(pk=row.pk, status=Status.SENDING, worker=row.worker)
-    if not mine.update(lease_until=None, **values):
+    if not mine.update(**values):
         raise Fenced("Another worker decided about this piece meanwhile.")
 
 

@@ -322,6 +322,16 @@ async def test_a_chat_that_moved_is_followed_at_the_last_attempt_too(surface: Fa
     assert await db.run(states) == ["sent"]
 
 
+def test_a_platform_that_asks_for_more_than_a_day_is_asked_again_after_one() -> None:
+    write("one")
+    [row] = outbox.claim("pigeon", "pigeon", "w", 5)
+    outbox.limited(row, 10 * 86_400, "later")
+    assert outbox.claim("pigeon", "pigeon", "w", 5) == []
+    waits = Delivery.objects.get().not_before
+    assert waits is not None
+    assert timedelta(hours=23) < waits - timezone.now() < timedelta(hours=25)
+
+
 def killed(*, handed: bool) -> None:
     """A sender took a piece, perhaps handed it over, and died."""
     write("one")

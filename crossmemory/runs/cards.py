@@ -57,10 +57,11 @@ def show_elsewhere(surface: str, account: str) -> int:
     links = SurfaceLink.objects.using(using).filter(
         surface=surface, account=account, status=SurfaceLink.Status.ACTIVE, approvals=True, unreachable=""
     )
-    links = links.exclude(sharing=Sharing.SEPARATE)
+    links = links.exclude(sharing=Sharing.SEPARATE).exclude(chat="")
     person = {"user": OuterRef("conversation__user"), "tenant": OuterRef("conversation__tenant")}
     here = Delivery.objects.using(using).filter(tool_call=OuterRef("pk"), surface=surface, account=account)
-    waiting = ToolCall.objects.using(using).filter(
+    calls = ToolCall.objects.using(using)
+    waiting = calls.filter(
         Exists(links.filter(**person)),
         ~Exists(here),
         status=ToolCall.Status.REQUESTED,
@@ -71,15 +72,14 @@ def show_elsewhere(surface: str, account: str) -> int:
         conversation__agent=surfaces[surface].agent,
     )
     shown = 0
-    for key in waiting.order_by("pk").values_list("pk", flat=True)[:100]:
+    for call in waiting.select_related("conversation").order_by("pk"):
+        link = links.filter(user=call.conversation.user_id, tenant=call.conversation.tenant).first()
+        if link is None or not may_decide(call, link):
+            continue
         with transaction.atomic(using=using):
             # Of senders that look at the same time one shows it: the others look again once they have the row.
-            ToolCall.objects.using(using).select_for_update().filter(pk=key).first()
-            call = waiting.select_related("conversation").filter(pk=key).first()
-            if call is None:
-                continue
-            link = links.get(user=call.conversation.user_id, tenant=call.conversation.tenant)
-            if not link.chat or not may_decide(call, link):
+            calls.select_for_update().filter(pk=call.pk).first()
+            if not waiting.filter(pk=call.pk).exists():
                 continue
             place = {"surface": surface, "account": account, "chat": link.chat}
             with translation.override(linking.language_of(link.language)):

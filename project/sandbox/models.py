@@ -4,6 +4,28 @@ from django.db import models
 
 # https://core.telegram.org/bots/api#update; not sent unless a bot asks for them by name.
 ONLY_ON_REQUEST = frozenset({"chat_member", "message_reaction", "message_reaction_count"})
+KINDS = ONLY_ON_REQUEST | {
+    "message",
+    "edited_message",
+    "channel_post",
+    "edited_channel_post",
+    "business_connection",
+    "business_message",
+    "edited_business_message",
+    "deleted_business_messages",
+    "inline_query",
+    "chosen_inline_result",
+    "callback_query",
+    "shipping_query",
+    "pre_checkout_query",
+    "purchased_paid_media",
+    "poll",
+    "poll_answer",
+    "my_chat_member",
+    "chat_join_request",
+    "chat_boost",
+    "removed_chat_boost",
+}
 
 
 class Bot(models.Model):
@@ -25,6 +47,11 @@ class Bot(models.Model):
 
     def __str__(self) -> str:
         return f"@{self.username}"
+
+    def waiting(self) -> "models.QuerySet[Update]":
+        """Updates that the bot has asked for and not confirmed."""
+        unwanted = KINDS - set(self.allowed_updates) if self.allowed_updates else ONLY_ON_REQUEST
+        return Update.objects.filter(bot=self, confirmed=False).exclude(kind__in=unwanted)
 
 
 class Person(models.Model):

@@ -16,9 +16,8 @@ from django.db.models import Q
 
 from . import wake
 from .errors import ApiError
-from .models import ONLY_ON_REQUEST, Bot, Update
+from .models import Bot, Update
 from .params import Params
-from .updates import KINDS
 
 LOOK_EVERY = 0.1  # seconds
 MAX_TIMEOUT = 50  # seconds, as the public server
@@ -95,13 +94,9 @@ def look(poll: Poll) -> list[Any]:
             )
         if bot.poller != poll.name:
             raise ApiError(409, CONFLICT)
-        waiting = Update.objects.filter(bot=bot, confirmed=False)
+        waiting = bot.waiting()
         if poll.offset > 0:
             waiting = waiting.filter(Q(update_id__gte=poll.offset) | Q(forced=True, served=False))
-        if bot.allowed_updates:
-            waiting = waiting.exclude(kind__in=KINDS - set(bot.allowed_updates))
-        else:
-            waiting = waiting.exclude(kind__in=ONLY_ON_REQUEST)
         rows = list(waiting.order_by("update_id", "id").values_list("id", "payload")[: poll.limit])
         if rows:
             Update.objects.filter(pk__in=[pk for pk, _ in rows], served=False).update(served=True)

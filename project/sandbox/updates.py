@@ -8,30 +8,7 @@ from django.db.models import F
 
 from . import wake, webhooks
 from .formatting import storable
-from .models import ONLY_ON_REQUEST, Bot, Update
-
-KINDS = ONLY_ON_REQUEST | {
-    "message",
-    "edited_message",
-    "channel_post",
-    "edited_channel_post",
-    "business_connection",
-    "business_message",
-    "edited_business_message",
-    "deleted_business_messages",
-    "inline_query",
-    "chosen_inline_result",
-    "callback_query",
-    "shipping_query",
-    "pre_checkout_query",
-    "purchased_paid_media",
-    "poll",
-    "poll_answer",
-    "my_chat_member",
-    "chat_join_request",
-    "chat_boost",
-    "removed_chat_boost",
-}
+from .models import Bot, Update
 
 
 def put(bot: Bot, body: dict[str, Any], *, times: int = 1) -> int:

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from django.db import connection, transaction
 from django.utils import timezone
 
-from .models import ONLY_ON_REQUEST, Bot, Update
+from .models import Bot, Update
 
 LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 ANSWER_SECONDS = 10.0
@@ -42,7 +42,7 @@ def _work(bot_id: int) -> None:
         while True:
             with _lock:  # who comes later finds it either busy or gone
                 bot = Bot.objects.filter(pk=bot_id).exclude(webhook_url="").first()
-                update = _next(bot) if bot else None
+                update = bot.waiting().order_by("update_id", "id").first() if bot else None
                 if bot is None or update is None:
                     _busy.discard(bot_id)
                     return
@@ -59,15 +59,6 @@ def _work(bot_id: int) -> None:
         raise
     finally:
         connection.close()
-
-
-def _next(bot: Bot) -> Update | None:
-    waiting = Update.objects.filter(bot=bot, confirmed=False)
-    if bot.allowed_updates:
-        waiting = waiting.filter(kind__in=bot.allowed_updates)
-    else:
-        waiting = waiting.exclude(kind__in=ONLY_ON_REQUEST)
-    return waiting.order_by("update_id", "id").first()
 
 
 def _post(bot: Bot, update: Update) -> str:

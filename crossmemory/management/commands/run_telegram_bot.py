@@ -28,14 +28,15 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--surface", default="", help="Alias of the surface; needed when several are Telegram's.")
         parser.add_argument("--no-runner", action="store_true", help="Leave the answers to other processes.")
-        parser.add_argument(
+        receiving = parser.add_mutually_exclusive_group()
+        receiving.add_argument(
             "--webhook",
             metavar="URL",
             default="",
             help="Have Telegram bring updates to this site, whose public address this is (https://example.com), "
             "instead of asking for them. urls.py must include crossmemory.surfaces.telegram.urls.",
         )
-        parser.add_argument(
+        receiving.add_argument(
             "--delete-webhook", action="store_true", help="Undo an earlier --webhook, then poll. Nothing is dropped."
         )
         parser.add_argument(
@@ -56,7 +57,7 @@ class Command(BaseCommand):
             with_runner=not options["no_runner"],
             grace=options["grace"],
             webhook=url,
-            delete_webhook=options["delete_webhook"] and not url,
+            delete_webhook=options["delete_webhook"],
         )
         asyncio.run(process.run())
 

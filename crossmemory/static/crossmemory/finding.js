@@ -1,7 +1,7 @@
 /**
  * From a search to the place where it was said: the chat is opened, and read back until the message is there.
  *
- * @import {Found, Place} from "./types.js"
+ * @import {Found} from "./types.js"
  * @import {Session} from "./session.js"
  * @import {Timeline} from "./timeline.js"
  */
@@ -19,7 +19,7 @@ const PAGE = 100;
  */
 
 export class Finder {
-  /** @type {Place | null} */ #wanted = null;
+  /** @type {Found | null} */ #wanted = null;
 
   /** @param {FinderParts} parts */
   constructor(parts) {
@@ -28,7 +28,7 @@ export class Finder {
 
   /** @param {Found} found */
   async go(found) {
-    this.#wanted = { conversation: found.conversation, id: found.id, seq: found.seq };
+    this.#wanted = found;
     await this.parts.open(found.conversation);
     this.look();
   }
@@ -44,7 +44,7 @@ export class Finder {
 
   /**
    * @param {Session} session
-   * @param {Place} wanted
+   * @param {Found} wanted
    */
   #search(session, wanted) {
     const { before } = session.view;

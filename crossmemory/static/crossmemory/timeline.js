@@ -97,7 +97,7 @@ export class Timeline {
     const stay = own || this.#pinned || (this.reader.isAtEnd() && !above);
     // Who is back at the end is done with what was loaded above: the page stays as quick as it was.
     if (stay && !this.log.contains(document.activeElement)) this.#limit = PAGE;
-    const all = view.items.filter((item) => !isToldBy(item, view.items));
+    const all = this.#items();
     const shown = all.slice(Math.max(0, all.length - this.#limit));
     const release = this.reader.hold();
     this.log.setAttribute("aria-busy", String(!session.complete));
@@ -111,13 +111,19 @@ export class Timeline {
     this.reader.look();
   }
 
+  /** What stands in the log, in order. */
+  #items() {
+    const items = this.session?.view.items ?? [];
+    return items.filter((item) => !isToldBy(item, items));
+  }
+
   /**
    * Bring a message into view and mark it for a moment, if it is held.
    * @param {string} id
    * @returns {boolean}
    */
   reveal(id) {
-    const items = this.session?.view.items.filter((item, _at, all) => !isToldBy(item, all)) ?? [];
+    const items = this.#items();
     const at = items.findIndex((item) => item.kind === "message" && item.id === id);
     const item = items[at];
     if (!item) return false;

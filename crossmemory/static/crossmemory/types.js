@@ -295,11 +295,6 @@
  *   }[],
  * }[]} surfaces
  *
- * @typedef {object} Place  Where a message stands.
- * @property {string} conversation
- * @property {string} id
- * @property {number} seq
- *
  * @typedef {object} Found  A message that fits a search, and what was said just before and after it.
  * @property {string} id
  * @property {string} conversation

@@ -34,8 +34,6 @@ class Receiving:
     most that may take (`patience`), and what follows from the answer (`_take`).
     """
 
-    patience = 30.0
-
     def __init__(self, surface: TelegramSurface, owner: str) -> None:
         self.surface = surface
         self.place = Place(surface.alias, surface.account, owner)
@@ -69,6 +67,10 @@ class Receiving:
             await self._rebuild()
             with contextlib.suppress(DatabaseError, InterfaceError):
                 await db.run(self.place.release)
+
+    @property
+    def patience(self) -> float:
+        return 30.0
 
     async def _ask(self, bot: Bot) -> Any:
         """Raises what the library raises."""

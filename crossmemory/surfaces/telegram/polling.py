@@ -13,11 +13,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from crossmemory import db
-from crossmemory.inbox import Incoming
 from crossmemory.surfaces.telegram import client
 from crossmemory.surfaces.telegram.content import fields
 from crossmemory.surfaces.telegram.holding import Receiving, State
-from crossmemory.surfaces.telegram.updates import ASKED_FOR, kind_of, sender_of
+from crossmemory.surfaces.telegram.updates import ASKED_FOR, incoming
 
 if TYPE_CHECKING:
     from telegram import Bot
@@ -41,7 +40,7 @@ class Polling(Receiving):
         self._confirm = 0
 
     @property
-    def patience(self) -> float:  # type: ignore[override]
+    def patience(self) -> float:
         return POLL_SECONDS + _MARGIN_SECONDS
 
     def _begin(self) -> None:
@@ -64,14 +63,10 @@ class Polling(Receiving):
         return found if isinstance(found, list) else []
 
     async def _take(self, batch: list[Any]) -> None:
-        updates = [update for update in map(fields, batch) if isinstance(update.get("update_id"), int)]
-        incoming = [
-            Incoming(str(update["update_id"]), kind_of(update), json.dumps(update).encode(), sender_of(update))
-            for update in updates
-        ]
-        following = updates[-1]["update_id"] + 1 if updates else 0
-        await asyncio.shield(asyncio.ensure_future(db.run(self.place.store, incoming, following or None)))
+        rows = [row for update in map(fields, batch) if (row := incoming(update, json.dumps(update).encode()))]
+        following = int(rows[-1].external_id) + 1 if rows else 0
+        await asyncio.shield(asyncio.ensure_future(db.run(self.place.store, rows, following or None)))
         self._confirm = following
         self._well("polling as")
-        if updates:
+        if rows:
             self.stored()

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from crossmemory.inbox import Incoming
 from crossmemory.surfaces.base import Inbound
 from crossmemory.surfaces.telegram import groups
 from crossmemory.surfaces.telegram.content import Fields, fields, happened, name, number, said, text
@@ -49,6 +50,12 @@ def sender_of(update: Fields) -> str:
     body = fields(update.get(kind_of(update)))
     who = fields(body.get("from")) or fields(body.get("user"))
     return "" if "sender_chat" in body else _person(who)
+
+
+def incoming(update: Fields, raw: bytes) -> Incoming | None:
+    """An update as the inbox takes it; None for what has no number, and so is none."""
+    number = update.get("update_id")
+    return Incoming(str(number), kind_of(update), raw, sender_of(update)) if isinstance(number, int) else None
 
 
 def _message(message: Fields, bot: Bot) -> Inbound:

@@ -20,13 +20,12 @@ from django.views.decorators.http import require_POST
 
 from crossmemory import db, inbox
 from crossmemory.conf import settings
-from crossmemory.inbox import Incoming
 from crossmemory.models import InboundUpdate
 from crossmemory.surfaces import surfaces
 from crossmemory.surfaces.telegram.content import fields
 from crossmemory.surfaces.telegram.holding import Receiving, State
 from crossmemory.surfaces.telegram.surface import TelegramSurface
-from crossmemory.surfaces.telegram.updates import ASKED_FOR, kind_of, sender_of
+from crossmemory.surfaces.telegram.updates import ASKED_FOR, incoming
 
 if TYPE_CHECKING:
     from telegram import Bot, WebhookInfo
@@ -65,12 +64,11 @@ def receive(request: HttpRequest, alias: str) -> HttpResponse:
         update = fields(json.loads(raw))
     except (ValueError, RecursionError):
         update = {}
-    if not isinstance(update.get("update_id"), int):
+    if (found := incoming(update, raw)) is None:
         return HttpResponse(status=400)
-    incoming = Incoming(str(update["update_id"]), kind_of(update), raw, sender_of(update))
     try:
         with transaction.atomic(using=db.write_alias(InboundUpdate)):
-            inbox.store_all(alias, surface.account, [incoming], ids_return=True)
+            inbox.store_all(alias, surface.account, [found], ids_return=True)
     except (DatabaseError, InterfaceError) as error:
         logger.warning("%s: an update could not be stored; Telegram brings it again: %r", alias, error)
         return HttpResponse(status=503)
